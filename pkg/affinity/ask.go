@@ -9,15 +9,15 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/constraints"
 )
 
-// Ask is the constraints of an ask on the allocations around it, with the labels by which those of others select it. It
-// is immutable. Nil: the ask has no such constraints.
+// Ask holds the constraints of an ask on the allocations around it, and the labels by which the constraints of others
+// select it. It is immutable. nil: the ask has no such constraints.
 type Ask struct {
 	content content
 	nodes   *constraints.Ask
 	key     string
 }
 
-// content is what an Ask was parsed from.
+// content holds the parsed fields of an Ask.
 type content struct {
 	Namespace    string            `json:"namespace"`
 	Labels       map[string]string `json:"labels,omitempty"`
@@ -32,10 +32,10 @@ type content struct {
 	PreferredSpread       []Spread        `json:"preferredSpread,omitempty"`
 }
 
-// Namespace is the namespace of the ask.
+// Namespace returns the namespace of the ask.
 func (a *Ask) Namespace() string { return a.content.Namespace }
 
-// AffinityTerms are the terms of the pod affinity. Read-only.
+// AffinityTerms returns the terms of the pod affinity. Read-only.
 func (a *Ask) AffinityTerms() []Term {
 	if a == nil {
 		return nil
@@ -43,7 +43,7 @@ func (a *Ask) AffinityTerms() []Term {
 	return a.content.Affinity
 }
 
-// AntiAffinityTerms are the terms of the pod anti-affinity. Read-only.
+// AntiAffinityTerms returns the terms of the pod anti-affinity. Read-only.
 func (a *Ask) AntiAffinityTerms() []Term {
 	if a == nil {
 		return nil
@@ -51,7 +51,7 @@ func (a *Ask) AntiAffinityTerms() []Term {
 	return a.content.AntiAffinity
 }
 
-// SpreadConstraints are the topology spread constraints. Read-only.
+// SpreadConstraints returns the topology spread constraints. Read-only.
 func (a *Ask) SpreadConstraints() []Spread {
 	if a == nil {
 		return nil
@@ -78,8 +78,8 @@ func (c *content) empty() bool {
 		len(c.PreferredAffinity)+len(c.PreferredAntiAffinity)+len(c.PreferredSpread) == 0
 }
 
-// Key is equal for two asks only if the same nodes refuse them, they prefer the same, and they count alike for others;
-// empty for nil.
+// Key returns a text that is equal for two asks only if the same nodes refuse them, they prefer the same nodes, and
+// they count alike for others; empty for nil.
 func (a *Ask) Key() string {
 	if a == nil {
 		return ""
@@ -111,17 +111,17 @@ func (t *Term) selects(namespace string, labels map[string]string) bool {
 	return t.Selector.Matches(labels)
 }
 
-// Spread is a topology spread constraint. If it must hold, then with the ask in a domain, the allocations that Selector
-// selects there may exceed those of the domain with the fewest by MaxSkew at most.
+// Spread is a topology spread constraint. If it must hold, the ask may enter a domain only if the allocations there
+// that Selector selects, the ask included, then exceed those of the domain with the fewest by at most MaxSkew.
 type Spread struct {
 	Selector    *Selector `json:"selector"`
 	TopologyKey string    `json:"topologyKey"`
 	MaxSkew     int32     `json:"maxSkew"`
-	// with fewer domains the fewest are taken to be 0; 0: any number will do
+	// with fewer domains the fewest counts as 0; 0: any number of domains will do
 	MinDomains int32 `json:"minDomains,omitempty"`
-	// nodes count that the node selector and affinity of the ask do not match
+	// nodes count even if the node selector and affinity of the ask do not match them
 	AllNodes      bool `json:"allNodes,omitempty"`
-	SkipsTainted  bool `json:"skipsTainted,omitempty"`  // nodes do not count whose taints the ask does not tolerate
+	SkipsTainted  bool `json:"skipsTainted,omitempty"`  // nodes whose taints the ask does not tolerate do not count
 	SelectsItself bool `json:"selectsItself,omitempty"` // Selector selects the ask
 }
 
@@ -140,7 +140,7 @@ func (p *Port) conflicts(q *Port) bool {
 	return p.Port == q.Port && p.Protocol == q.Protocol && (p.HostIP == q.HostIP || p.HostIP == anyIP || q.HostIP == anyIP)
 }
 
-// labelsOf are the labels in the tags of an ask; nil: there are none.
+// labelsOf returns the labels in the tags of an ask; nil: there are none.
 func labelsOf(tags map[string]string) (labels map[string]string) {
 	for tag, value := range tags {
 		if key, ok := strings.CutPrefix(tag, budgets.LabelTag); ok {
@@ -169,7 +169,7 @@ func hasLabels(a, b map[string]string) bool {
 	return true
 }
 
-// LabelsText is the labels that tags have, for messages; "none" if there are none.
+// LabelsText returns the labels that tags have, for messages; "none" if there are none.
 func LabelsText(tags map[string]string) string {
 	labels := labelsOf(tags)
 	if len(labels) == 0 {
@@ -182,7 +182,7 @@ func LabelsText(tags map[string]string) string {
 	return strings.Join(parts, ",")
 }
 
-// identity is an unambiguous text of a namespace and labels.
+// identity returns an unambiguous text of a namespace and labels.
 func identity(namespace string, labels map[string]string) string {
 	var b strings.Builder
 	b.WriteString(namespace)

@@ -12,7 +12,7 @@ type Cache struct {
 	byKey   map[string]*Ask // by Ask.Key: equal constraints are one Ask, however they were written
 }
 
-// cacheKey is all that a result depends on.
+// cacheKey holds all that a result depends on.
 type cacheKey struct {
 	texts           tagTexts
 	identity, nodes string
@@ -23,11 +23,12 @@ type result struct {
 	err error
 }
 
-// maxResults is how many results a Cache remembers. When there would be more it forgets all, so what is remembered
+// maxResults bounds the results that a Cache remembers. A Cache that would exceed it forgets all, so what is remembered
 // depends on the asks alone.
 const maxResults = 1024
 
-// Parse is Parse, with an equal pointer for equal constraints while the result is remembered.
+// Parse does what the function Parse does. For equal constraints it returns the same pointer while the result is
+// remembered.
 func (c *Cache) Parse(tags map[string]string, nodes *constraints.Ask) (*Ask, error) {
 	texts := textsOf(tags)
 	if texts == (tagTexts{}) {

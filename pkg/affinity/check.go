@@ -1,9 +1,9 @@
 package affinity
 
-// Refusal is why a node is refused to an ask, or Allowed.
+// Refusal names the constraint by which a node is refused to an ask, or is Allowed.
 type Refusal uint8
 
-// The refusals, in the order in which they are looked for: that of the plugins of kube-scheduler.
+// The refusals, in the order of the checks, which is that of the plugins of kube-scheduler.
 const (
 	Allowed        Refusal = iota
 	PortTaken              // an allocation on the node uses a host port of the ask
@@ -26,8 +26,8 @@ type Gone struct {
 	Node *Node
 }
 
-// Check is for an ask with constraints a (nil: none) and tags. Requires: the Tracker was notified of all nodes and
-// allocations.
+// Check returns the check for an ask with constraints a (nil: none) and tags. Requires: the Tracker was notified of all
+// nodes and allocations.
 func (t *Tracker) Check(a *Ask, tags map[string]string) Check {
 	if a.Key() == "" && len(t.holders) == 0 {
 		return Check{}
@@ -39,16 +39,16 @@ func (t *Tracker) Check(a *Ask, tags map[string]string) Check {
 	return Check{k}
 }
 
-// Kind is the kind of an allocation with constraints a (nil: none) and tags, for Gone.
+// Kind returns the kind of an allocation with constraints a (nil: none) and tags, for Gone.
 func (t *Tracker) Kind(a *Ask, tags map[string]string) *Kind { return t.kindOf(a, tags) }
 
 // MayRefuse reports whether there may be nodes that are refused.
 func (c Check) MayRefuse() bool { return c.kind != nil }
 
-// Refusal is why n is refused.
+// Refusal returns the reason why n is refused, or Allowed.
 func (c Check) Refusal(n *Node) Refusal { return c.RefusalWithout(n, nil) }
 
-// RefusalWithout is why n is refused when some allocations are gone.
+// RefusalWithout returns the reason why n would be refused if some allocations were gone, or Allowed.
 func (c Check) RefusalWithout(n *Node, gone []Gone) Refusal {
 	k := c.kind
 	if k == nil {
@@ -134,7 +134,7 @@ func (n *Node) portTaken(ports []Port, gone []Gone) bool {
 	return false
 }
 
-// usersAmong counts the allocations on n, of those that are gone, that use the port.
+// usersAmong counts the allocations on n that use the port and are gone.
 func (u *usedPort) usersAmong(n *Node, gone []Gone) (users int32) {
 	for _, g := range gone {
 		if g.Node != n || g.Kind.ask == nil {
@@ -149,7 +149,7 @@ func (u *usedPort) usersAmong(n *Node, gone []Gone) (users int32) {
 	return users
 }
 
-// countWithout is the count of a domain without what is gone.
+// countWithout returns the count of a domain without what is gone.
 func (c *counter) countWithout(domain int32, gone []Gone) int32 {
 	count := c.counts.in(domain)
 	for _, g := range gone {
@@ -170,7 +170,7 @@ func (c *counter) totalWithout(gone []Gone) int64 {
 	return total
 }
 
-// lowestWithout is the lowest count of the domains without what is gone; any is false if there is no domain.
+// lowestWithout returns the lowest count of the domains without what is gone; any is false if there is no domain.
 func (c *counter) lowestWithout(gone []Gone) (lowest int32, any bool) {
 	s := c.spread
 	if s.domains == 0 || c.totalWithout(gone) == c.counts.total {

@@ -10,7 +10,7 @@ type counter struct {
 	users    int  // kinds with the constraint
 	opens    bool // a higher count may let an ask be placed
 
-	version uint64 // grows when nodes may be refused, or no longer, in other domains than those whose counts change
+	version uint64 // grows when nodes outside of the domains whose counts change may be refused, or no longer
 
 	counts counts
 	spread *spreadDomains // nil: not for spread
@@ -23,7 +23,7 @@ type counts struct {
 	total int64
 }
 
-// pageSize is how many domains a page has.
+// pageSize is the number of domains on a page.
 const pageSize = 64
 
 type countsPage [pageSize]int32
@@ -40,7 +40,7 @@ func (c *counts) add(domain, number int32) {
 	c.total += int64(number)
 }
 
-// in is the number in a domain; 0 for noDomain.
+// in returns the number in a domain; 0 for noDomain.
 func (c *counts) in(domain int32) int32 {
 	if page := int(domain) / pageSize; domain >= 0 && page < len(c.pages) && c.pages[page] != nil {
 		return c.pages[page][domain%pageSize]
@@ -85,7 +85,7 @@ func (c *counter) add(domain, number int32) {
 	}
 }
 
-// domainOf is the domain that allocations on n count for; noDomain: none.
+// domainOf returns the domain that allocations on n count for; noDomain: none.
 func (c *counter) domainOf(n *Node) int32 {
 	if c.spread != nil {
 		return c.spread.at[n.slot]
@@ -93,8 +93,8 @@ func (c *counter) domainOf(n *Node) int32 {
 	return n.domain(c.topology)
 }
 
-// holder counts the allocations whose anti-affinity has a term, by the domain of their nodes: that keeps what the term
-// selects out of the domain.
+// holder counts the allocations whose anti-affinity has a term, by the domain of their nodes. The domain is closed to
+// what the term selects.
 type holder struct {
 	id       string
 	term     Term

@@ -2,14 +2,15 @@ package affinity
 
 import "slices"
 
-// A search for the best node need not check the nodes of a refused domain one by one, nor score those of a domain. For
-// that it groups the nodes by labels, so that all nodes of a group are alike to what an ask requires and prefers about
-// the larger topologies, whose domains have several nodes. What is about single nodes, host ports included, is checked
-// and scored for each node.
+// A search for the best node should not check the nodes of a refused domain one by one, nor score each node of a
+// domain. So it groups the nodes by labels: for the constraints and preferences about the larger topologies, whose
+// domains have several nodes, all nodes of a group are alike. Constraints and preferences about single nodes, host
+// ports included, are checked and scored for each node.
 
-// AppendDivision appends the labels by which nodes are to be grouped: of the topologies with domains of several nodes
-// those of all preferences, if they count, and that of the constraints with the most domains. Checks are free to pass
-// over the other constraints. It changes only when nodes change their labels, or the constraints in use do.
+// AppendDivision appends the labels by which nodes are to be grouped. Among the topologies with domains of several
+// nodes these are the labels of all preferences, with prefers, and the one of the constraints with the most domains.
+// Checks may ignore the other constraints. The result changes only when nodes change their labels, or the constraints
+// in use change.
 func (c Check) AppendDivision(labels []string, prefers bool) []string {
 	if c.kind == nil {
 		return labels

@@ -6,7 +6,7 @@
 // So a check of one node reads a few counts, however many nodes and allocations there are. Which nodes are checked, in
 // which order, and what a refusal means for an ask, is left to others.
 //
-// The rule that must hold: the counts of a Tracker are what counting anew would give, after each change that it was
-// notified of. A parsed Ask never changes, and asks with equal keys are refused by the
-// same nodes and prefer the same.
+// The rule that must hold: after each change that a Tracker was notified of, its counts are those of a count from
+// scratch. A parsed Ask never changes, and asks with equal keys are refused by the same nodes and prefer the same
+// nodes.
 package affinity

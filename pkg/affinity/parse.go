@@ -19,7 +19,7 @@ const (
 	PortsTag = "canopy.scheduler/hostPorts"
 )
 
-// tagTexts are the texts of the tags.
+// tagTexts holds the texts of the tags.
 type tagTexts struct{ affinity, antiAffinity, spread, ports string }
 
 func textsOf(tags map[string]string) tagTexts {
@@ -113,7 +113,7 @@ func (a *Ask) parseTerms(text string) (required []Term, preferred []PreferredTer
 	return required, preferred, nil
 }
 
-// resolve is a term with its namespaces and with the label keys that take their values from the labels of the ask.
+// resolve returns a term with its namespaces and with the label keys that take their values from the labels of the ask.
 func (a *Ask) resolve(read *podAffinityTerm) (Term, error) {
 	switch keys := slices.Concat(read.MatchLabelKeys, read.MismatchLabelKeys); {
 	case read.TopologyKey == "":

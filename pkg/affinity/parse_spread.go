@@ -27,7 +27,7 @@ const (
 	scheduleAnyway = "ScheduleAnyway"
 )
 
-// Values of the policies, which say whether nodes count that the ask does not admit.
+// Values of the policies, which say whether nodes that the ask does not admit count.
 const (
 	honor  = "Honor"
 	ignore = "Ignore"
@@ -83,7 +83,8 @@ func (c *spreadConstraint) check() error {
 	return c.LabelSelector.check()
 }
 
-// resolve is c for an ask with these labels. Without policies, nodeAffinityPolicy is Honor and nodeTaintsPolicy Ignore.
+// resolve returns the constraint for an ask with these labels. Without policies, nodeAffinityPolicy is Honor and
+// nodeTaintsPolicy Ignore.
 func (c *spreadConstraint) resolve(labels map[string]string) Spread {
 	s := Spread{
 		TopologyKey: c.TopologyKey, MaxSkew: c.MaxSkew, Selector: c.LabelSelector.with(c.MatchLabelKeys, nil, labels),

@@ -1,7 +1,7 @@
 package affinity
 
 // Preferences order the nodes that an ask may be placed on, and refuse none. Each adds a part to the preference score:
-// the allocations that it selects in the domain of the node, times a weight.
+// a weight times the allocations that the preference selects in the domain of the node.
 
 // PreferredTerm is a term of preferred pod affinity or anti-affinity.
 type PreferredTerm struct {
@@ -9,8 +9,8 @@ type PreferredTerm struct {
 	Term
 }
 
-// missingLabel is how many allocations a node without the topology label of a spread constraint with ScheduleAnyway
-// counts as, so that nodes with the label are better.
+// missingLabel is the count that a node without the topology label of a spread constraint with ScheduleAnyway gets. It
+// is so high that any node with the label is better.
 const missingLabel = 1 << 20
 
 // preference is a part of the score of nodes for a kind.
@@ -20,7 +20,7 @@ type preference struct {
 	missing int64 // the part of a node without the label
 }
 
-// PreferredAffinityTerms are the terms of the preferred pod affinity. Read-only.
+// PreferredAffinityTerms returns the terms of the preferred pod affinity. Read-only.
 func (a *Ask) PreferredAffinityTerms() []PreferredTerm {
 	if a == nil {
 		return nil
@@ -28,7 +28,7 @@ func (a *Ask) PreferredAffinityTerms() []PreferredTerm {
 	return a.content.PreferredAffinity
 }
 
-// PreferredAntiAffinityTerms are the terms of the preferred pod anti-affinity. Read-only.
+// PreferredAntiAffinityTerms returns the terms of the preferred pod anti-affinity. Read-only.
 func (a *Ask) PreferredAntiAffinityTerms() []PreferredTerm {
 	if a == nil {
 		return nil
@@ -36,7 +36,7 @@ func (a *Ask) PreferredAntiAffinityTerms() []PreferredTerm {
 	return a.content.PreferredAntiAffinity
 }
 
-// PreferredSpreadConstraints are the topology spread constraints with ScheduleAnyway. Read-only.
+// PreferredSpreadConstraints returns the topology spread constraints with ScheduleAnyway. Read-only.
 func (a *Ask) PreferredSpreadConstraints() []Spread {
 	if a == nil {
 		return nil
@@ -49,7 +49,7 @@ func (a *Ask) MayBeRefused() bool {
 	return a != nil && len(a.content.Affinity)+len(a.content.AntiAffinity)+len(a.content.Spread)+len(a.content.Ports) > 0
 }
 
-// resolvePreferences finds or makes what counts for the preferences of k.
+// resolvePreferences finds or makes the counters for the preferences of k.
 func (t *Tracker) resolvePreferences(k *Kind) {
 	c := &k.ask.content
 	add := func(terms []PreferredTerm, sign int64) {
@@ -72,8 +72,8 @@ func (t *Tracker) resolvePreferences(k *Kind) {
 // Prefers reports whether the ask has preferences about the allocations around it.
 func (c Check) Prefers() bool { return c.kind != nil && len(c.kind.preferences) > 0 }
 
-// ScoreWithout is how much the ask prefers n because of the allocations around it, when some are gone. Higher is
-// better. It does not overflow: the length of a tag bounds the terms, and a count has 32 bits.
+// ScoreWithout returns how much the ask would prefer n because of the allocations around it, if some were gone. Higher
+// is better. It does not overflow: the length of a tag bounds the terms, and a count has 32 bits.
 func (c Check) ScoreWithout(n *Node, gone []Gone) (score int64) {
 	if c.kind == nil {
 		return 0
@@ -85,7 +85,7 @@ func (c Check) ScoreWithout(n *Node, gone []Gone) (score int64) {
 	return score
 }
 
-// of is the part of a domain.
+// of returns the part of a domain.
 func (p *preference) of(domain int32, gone []Gone) int64 {
 	if domain == noDomain {
 		return p.missing
@@ -93,12 +93,12 @@ func (p *preference) of(domain int32, gone []Gone) int64 {
 	return p.weight * int64(p.countWithout(domain, gone))
 }
 
-// NodeScore is the part of the score of n that follows from topologies of single nodes. It changes only when something
-// of n changes.
+// NodeScore returns the part of the score of n that follows from topologies of single nodes. It changes only when
+// something of n changes.
 func (c Check) NodeScore(n *Node) int64 { return c.scoreOn(n, true) }
 
-// DomainScore is the part of the score that follows from the larger topologies: the same for all nodes of the domains
-// of n.
+// DomainScore returns the part of the score that follows from the larger topologies: the same for all nodes of the
+// domains of n.
 func (c Check) DomainScore(n *Node) int64 { return c.scoreOn(n, false) }
 
 func (c Check) scoreOn(n *Node, single bool) (score int64) {
@@ -113,8 +113,8 @@ func (c Check) scoreOn(n *Node, single bool) (score int64) {
 	return score
 }
 
-// Drawing yields the slots of the nodes, some repeatedly, to whose NodeScore preferred affinity adds. Other nodes have
-// a NodeScore of 0 or less.
+// Drawing yields the slots of the nodes whose NodeScore preferred affinity raises, some repeatedly. Other nodes have a
+// NodeScore of 0 or less.
 func (c Check) Drawing(yield func(slot int) bool) {
 	if c.kind == nil {
 		return

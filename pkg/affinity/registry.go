@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// resolve finds or makes what counts for the constraints of k. Requires: no allocation of k is on a node.
+// resolve finds or makes the counters for the constraints of k. Requires: no allocation of k is on a node.
 func (t *Tracker) resolve(k *Kind) {
 	c := &k.ask.content
 	k.selectsSelf = !slices.ContainsFunc(c.Affinity, func(term Term) bool { return !term.selects(k.namespace, k.labels) })
@@ -30,7 +30,8 @@ func (t *Tracker) resolve(k *Kind) {
 	t.resolvePreferences(k)
 }
 
-// spreadCounterOf is what counts for s, one of all spread constraints of k that must hold, or of all others.
+// spreadCounterOf returns the counter for s, a spread constraint of k; all are the constraints of k of the same sort:
+// those that must hold, or the others.
 func (t *Tracker) spreadCounterOf(k *Kind, all []Spread, s *Spread, opens bool) *counter {
 	var keys []string
 	for i := range all {
@@ -42,13 +43,13 @@ func (t *Tracker) spreadCounterOf(k *Kind, all []Spread, s *Spread, opens bool) 
 	return t.counterOf(s.TopologyKey, []Term{of}, scope, opens)
 }
 
-// What a higher count of a counter may do to asks.
+// Values of opens: what a higher count of a counter may do to asks.
 const (
 	opens  = true  // let some be placed
 	closes = false // only keep them away
 )
 
-// counterID is what distinguishes counters.
+// counterID distinguishes counters.
 type counterID struct {
 	Topology     string
 	Terms        []Term
@@ -90,7 +91,8 @@ func (t *Tracker) counterOf(topologyKey string, terms []Term, scope *spreadScope
 	return c
 }
 
-// enterScope makes c, which counts nothing yet, a counter of a scope with an ID, which is s if it is the first.
+// enterScope makes c, which counts nothing yet, a counter of the scope with an ID: s becomes that scope if there is
+// none yet.
 func (t *Tracker) enterScope(c *counter, s *spreadScope, id string) {
 	if known := t.scopes[id]; known != nil {
 		s = known
@@ -172,7 +174,7 @@ func textOf(v any) string {
 	return string(text)
 }
 
-// forget drops what counts for the constraints of a kind that has no users and is not listed any more.
+// forget drops the counters for the constraints of a kind that has no users and is not listed any more.
 func (t *Tracker) forget(k *Kind) {
 	all := slices.Concat(k.affinity, k.antiAffinity)
 	for _, s := range k.spread {

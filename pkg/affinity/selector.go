@@ -14,7 +14,7 @@ type Selector struct {
 	MatchExpressions []constraints.Expression `json:"matchExpressions,omitempty"`
 }
 
-// Matches reports whether s selects what has these labels.
+// Matches reports whether s selects an allocation with these labels.
 func (s *Selector) Matches(labels map[string]string) bool {
 	if s == nil {
 		return false
@@ -33,7 +33,7 @@ func (s *Selector) Matches(labels map[string]string) bool {
 	return true
 }
 
-// check is the error of a selector; nil: it has none.
+// check returns the error of a selector; nil: it has none.
 func (s *Selector) check() error {
 	if s == nil {
 		return nil
@@ -53,8 +53,8 @@ func (s *Selector) check() error {
 	return nil
 }
 
-// with is s with a further condition for each key: the label must have the value that it has in labels or, for
-// mismatched keys, another one. A key that labels lack is no condition. Without any condition it is s.
+// with returns s with a further condition for each key: the label must have the value that it has in labels or, for
+// mismatched keys, another one. A key that labels lack is no condition. Without any condition it returns s.
 func (s *Selector) with(keys, mismatched []string, labels map[string]string) *Selector {
 	out := s
 	for i, key := range slices.Concat(keys, mismatched) {

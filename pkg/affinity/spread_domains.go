@@ -2,18 +2,18 @@ package affinity
 
 import "github.com/canopy-scheduler/canopy/pkg/constraints"
 
-// spreadScope is the nodes on which allocations count for spread constraints, and their domains in one topology.
+// spreadScope holds the nodes on which allocations count for spread constraints, and their domains in one topology.
 // Counters share it: most asks that spread have the same, whatever they select.
 type spreadScope struct {
 	id       string
 	topology *topology
 	counters []*counter
 
-	keys         []string         // of all spread constraints of the ask: a node without one of them does not count
+	keys         []string         // of all spread constraints of the ask: a node counts only with all of them
 	nodes        *constraints.Ask // of the ask
 	nodesKey     string           // its key
-	allNodes     bool             // nodes count that nodes does not select
-	skipsTainted bool             // nodes do not count whose taints nodes does not tolerate
+	allNodes     bool             // nodes that nodes does not select count too
+	skipsTainted bool             // nodes with taints that nodes does not tolerate do not count
 
 	at         []int32 // by the slot of a node: its domain; noDomain: it does not count
 	nodeCounts []int32 // by domain; a domain without nodes is none
@@ -30,7 +30,7 @@ func (s *spreadScope) covers(n *Node) bool {
 	return (s.allNodes || s.nodes.Selects(n.info)) && (!s.skipsTainted || s.nodes.Tolerates(n.info))
 }
 
-// addNode finds out whether n counts. The allocations that are on it are counted by the caller.
+// addNode decides whether n counts. The caller counts the allocations that are on it.
 func (s *spreadScope) addNode(n *Node) {
 	for len(s.at) <= n.slot {
 		s.at = append(s.at, noDomain)
@@ -77,14 +77,14 @@ func (s *spreadScope) removeNode(n *Node) {
 	}
 }
 
-// spreadDomains is what a spread constraint needs to know of the counts of its domains: the lowest of all.
+// spreadDomains holds the counts of the domains of a spread constraint, and the lowest of them.
 type spreadDomains struct {
 	*spreadScope
 	byCount []int32 // how many domains have that count
 	lowest  int32   // the lowest count of all, if there is a domain
 }
 
-// recount records another count of a domain.
+// recount moves a domain from one count to another.
 func (s *spreadDomains) recount(before, after, domain int32) {
 	if int(domain) < len(s.nodeCounts) && s.nodeCounts[domain] > 0 {
 		s.enter(after)

@@ -72,7 +72,7 @@ func (n *Node) enter(top *topology) {
 	n.domains[top.index] = domain
 }
 
-// leave reverts enter. The number of a domain that has lost its last node is given again: its counts are 0.
+// leave reverts enter. The number of a domain that has lost its last node is used again: its counts are 0.
 func (n *Node) leave(top *topology) {
 	domain := n.domain(top)
 	if domain == noDomain {
@@ -91,7 +91,7 @@ func (n *Node) leave(top *topology) {
 	}
 }
 
-// domain is the domain of n in top; noDomain: it lacks the label.
+// domain returns the domain of n in top; noDomain: it lacks the label.
 func (n *Node) domain(top *topology) int32 {
 	if top.index >= len(n.domains) {
 		return noDomain
@@ -99,5 +99,5 @@ func (n *Node) domain(top *topology) int32 {
 	return n.domains[top.index]
 }
 
-// single reports whether every domain of top is one node, as those of a label with the name of the host.
+// single reports whether every domain of top has one node, as for a label with the host name.
 func (top *topology) single() bool { return top.shared == 0 }

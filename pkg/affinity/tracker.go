@@ -35,7 +35,7 @@ type Node struct {
 	ports   []usedPort
 }
 
-// noDomain is the domain of a node without the label of a topology, or that does not count.
+// noDomain stands for the domain of a node that lacks the label of a topology, or that does not count.
 const noDomain = -1
 
 type usedPort struct {
@@ -43,7 +43,7 @@ type usedPort struct {
 	users int32
 }
 
-// Kind is what allocations are to constraints: namespace, labels, and constraints of their own.
+// Kind describes allocations that are equal for all constraints: in namespace, labels, and constraints of their own.
 type Kind struct {
 	key       string
 	namespace string
@@ -54,7 +54,7 @@ type Kind struct {
 	selectedBy []*counter // counts that select it
 	refusedBy  []*holder  // anti-affinity of allocations that selects it
 
-	affinity     []*counter // one for each topology key of its terms; what is selected matches every term
+	affinity     []*counter // one for each topology key of its terms; each counts allocations that match every term
 	antiAffinity []*counter
 	spread       []spreadCounter
 	holds        []*holder // its own anti-affinity, for others
@@ -67,7 +67,7 @@ type spreadCounter struct {
 	*Spread
 }
 
-// Slot is the number of n among the nodes of its Tracker, from 0 on. The number of a removed node is given again.
+// Slot returns the number of n among the nodes of its Tracker, from 0 on. The number of a removed node is used again.
 func (n *Node) Slot() int { return n.slot }
 
 // Active reports whether an ask or an allocation has constraints, so that allocations must be tracked.
@@ -136,9 +136,9 @@ func (t *Tracker) countKinds(n *Node, sign int32) {
 	}
 }
 
-// Place counts an allocation with constraints a (nil: none) and tags on n. matters reports whether a count changed that
-// may let an ask be placed that could not be: allocations take domains away, but those that affinity or spread selects
-// open some.
+// Place counts an allocation with constraints a (nil: none) and tags on n. matters reports whether an ask may be placed
+// now that could not be before: most allocations only close domains, but one that affinity or spread selects may open
+// some.
 func (t *Tracker) Place(a *Ask, tags map[string]string, n *Node) (matters bool) {
 	k := t.Acquire(a, tags)
 	n.kinds[k]++
@@ -162,7 +162,7 @@ func (t *Tracker) Unplace(a *Ask, tags map[string]string, n *Node) {
 	t.dropUsers(k, 1)
 }
 
-// count adds a number of allocations of k on n to what selects k, and to the anti-affinity that k holds.
+// count adds a number of allocations of k on n to the counters that select k, and to the anti-affinity that k holds.
 func (k *Kind) count(n *Node, number int32) {
 	for _, c := range k.selectedBy {
 		c.add(c.domainOf(n), number)
@@ -191,8 +191,8 @@ func (n *Node) usePorts(k *Kind, users int32) {
 	}
 }
 
-// Acquire makes an ask with constraints a (nil: none) and tags a user of its kind, until Release. The counts of its
-// constraints are up to date from then on.
+// Acquire makes an ask with constraints a (nil: none) and tags a user of its kind, until Release. From then on the
+// counts of its constraints are kept.
 func (t *Tracker) Acquire(a *Ask, tags map[string]string) *Kind {
 	k := t.kindOf(a, tags)
 	if k.users == 0 {
@@ -218,11 +218,11 @@ func (t *Tracker) dropUsers(k *Kind, users int) {
 	}
 }
 
-// maxUnused is how many kinds without users are kept: the next ask may be of the same kind.
+// maxUnused bounds the kinds without users that are kept: the next ask may be of the same kind.
 const maxUnused = 256
 
-// Sweep forgets kinds without users, and constraints that no other kind has, if there are many. Kinds that were
-// returned and have no users are not valid any more; some reports whether there were any.
+// Sweep forgets kinds without users, and the constraints that only they have, if there are many. Kinds without users
+// that were returned before are not valid any more; some reports whether there were any.
 func (t *Tracker) Sweep() (some bool) {
 	if t.unused <= maxUnused {
 		return false
@@ -237,7 +237,7 @@ func (t *Tracker) Sweep() (some bool) {
 	return true
 }
 
-// kindOf is the kind of allocations with constraints a and tags.
+// kindOf returns the kind of allocations with constraints a and tags.
 func (t *Tracker) kindOf(a *Ask, tags map[string]string) *Kind {
 	var key, namespace string
 	var labels map[string]string

@@ -2,9 +2,9 @@ package affinity
 
 import "fmt"
 
-// Verify compares t with a Tracker that was notified anew of the same nodes, allocations and asks, and returns the
-// first difference; nil: there is none. Kinds without users, which are kept for the next ask, and what only they need
-// may be in t alone.
+// Verify compares t with a Tracker that was notified from scratch of the same nodes, allocations and asks, and returns
+// the first difference; nil: there is none. Kinds without users, which are kept for the next ask, and what only they
+// need may be in t alone.
 func (t *Tracker) Verify(anew *Tracker) error {
 	unused := 0
 	for key, k := range t.kinds {

@@ -18,7 +18,7 @@ type Budget struct {
 	Allowance Allowance
 }
 
-// ID is namespace/name, unique in a Registry.
+// ID returns namespace/name, unique in a Registry.
 func (b *Budget) ID() string { return b.Namespace + "/" + b.Name }
 
 // Selects reports whether the budget selects an allocation with these tags (PRE-65).
@@ -54,7 +54,7 @@ func (b *Budget) Check() []*registry.Problem {
 	return out
 }
 
-// prefixed is "what problem", empty without a problem.
+// prefixed returns "what problem"; empty without a problem.
 func prefixed(what, problem string) string {
 	if problem == "" {
 		return ""
@@ -62,7 +62,7 @@ func prefixed(what, problem string) string {
 	return what + " " + problem
 }
 
-// AllowanceKind is the field that an Allowance is given in.
+// AllowanceKind names the field that gives an Allowance.
 type AllowanceKind uint8
 
 // The kinds of allowances; a budget has exactly one.
@@ -72,7 +72,7 @@ const (
 	Allowed                                 // disruptionsAllowed, as another controller computed it
 )
 
-// Field is the key of the kind in documents.
+// Field returns the key of the kind in documents.
 func (k AllowanceKind) Field() Field {
 	switch k {
 	case MinAvailable:
@@ -85,16 +85,16 @@ func (k AllowanceKind) Field() Field {
 	return ""
 }
 
-// Allowance is how many allocations may be disrupted (PRE-67). Values are immutable.
+// Allowance says how many of the selected allocations may be disrupted (PRE-67). Values are immutable.
 type Allowance struct {
 	Kind    AllowanceKind
 	N       int32 // zero or more; with Percent at most 100
 	Percent bool  // N is a percentage of the selected allocations; never with Allowed
 }
 
-// DisruptionsAllowed is how many more allocations may be preempted, of total selected ones of which disrupted are
-// preempting already. A percentage is rounded up for either kind, as in Kubernetes. The result is negative when
-// too many are preempting.
+// DisruptionsAllowed returns how many more of total selected allocations may be preempted when disrupted of them are
+// preempting already. A percentage is rounded up for either kind, as in Kubernetes. The result is negative when too
+// many are preempting.
 func (a Allowance) DisruptionsAllowed(total, disrupted int) int {
 	n := int(a.N)
 	if a.Percent {
@@ -106,7 +106,7 @@ func (a Allowance) DisruptionsAllowed(total, disrupted int) int {
 	return n - disrupted
 }
 
-// Number is the number as documents have it: 3, or 50%.
+// Number returns the number as documents have it: 3, or 50%.
 func (a Allowance) Number() string {
 	if a.Percent {
 		return fmt.Sprintf("%d%%", a.N)
@@ -114,10 +114,10 @@ func (a Allowance) Number() string {
 	return fmt.Sprint(a.N)
 }
 
-// String is the allowance as documents have it: minAvailable: 50%.
+// String returns the allowance as documents have it: minAvailable: 50%.
 func (a Allowance) String() string { return fmt.Sprintf("%s: %s", a.Kind.Field(), a.Number()) }
 
-// numberProblem is the violation of the number; empty: none.
+// numberProblem returns the violation of the number; empty: none.
 func (a Allowance) numberProblem() string {
 	switch {
 	case a.N < 0:

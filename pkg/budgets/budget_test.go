@@ -48,7 +48,7 @@ func TestAllowance_DisruptionsAllowed(t *testing.T) {
 	}
 }
 
-// labelled are the tags of an ask in a namespace.
+// labelled returns the tags of an ask in a namespace.
 func labelled(namespace string, labels ...string) map[string]string {
 	tags := map[string]string{"kubernetes.io/meta/podName": "p"}
 	if namespace != "" {

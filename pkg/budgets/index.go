@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// namespaceIndex is the budgets of one namespace. Most budgets require a label with one value; these
-// are found by the labels of an allocation, without a look at the others.
+// namespaceIndex holds the budgets of one namespace. Most budgets require a label with one value: the labels of an
+// allocation lead to these, without a look at the others.
 type namespaceIndex struct {
 	labels       []labelIndex
 	withoutLabel []*Tracked // those that require no label with one value
 }
 
-// labelIndex is the budgets that require a label, by the required value.
+// labelIndex holds the budgets that require a label, by the required value.
 type labelIndex struct {
 	tag     string
 	byValue map[string][]*Tracked
@@ -33,7 +33,7 @@ func (s *namespaceIndex) add(b *Tracked) {
 	s.labels[i].byValue[value] = append(s.labels[i].byValue[value], b)
 }
 
-// selecting are the budgets that select an allocation with these tags, in name order. If there is
+// selecting returns the budgets that select an allocation with these tags, in name order. If there is
 // only one, the slice is shared.
 func (s *namespaceIndex) selecting(tags map[string]string) (found []*Tracked) {
 	found = appendSelecting(s.withoutLabel, tags, nil)

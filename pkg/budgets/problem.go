@@ -2,7 +2,7 @@ package budgets
 
 import "github.com/canopy-scheduler/canopy/pkg/registry"
 
-// Reason is why a budget is refused. It is stable: clients compare it.
+// Reason classifies why a budget is refused. It is stable: clients compare it.
 type Reason = registry.Reason
 
 // The reasons for which a budget is refused (PRE-72).
@@ -29,7 +29,7 @@ const (
 	AllowedField   Field = "allowed"
 )
 
-// problem is why a budget is refused.
+// problem returns the refusal of a budget.
 func problem(b *Budget, reason Reason, f Field, text string) *registry.Problem {
 	return &registry.Problem{Kind: kindName, Name: b.ID(), Reason: reason, Field: f, Text: text}
 }

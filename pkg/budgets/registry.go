@@ -16,5 +16,5 @@ var budgetKind = registry.Kind[Budget]{Name: kindName, Short: "budget"}
 // Kind describes disruption budgets as objects of a registry.
 func (*Budget) Kind() *registry.Kind[Budget] { return &budgetKind }
 
-// Key is the namespace with the name.
+// Key returns the namespace with the name.
 func (b *Budget) Key() registry.Key { return registry.Key{Namespace: b.Namespace, Name: b.Name} }

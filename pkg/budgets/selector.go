@@ -18,7 +18,7 @@ const (
 	NamespaceTag = "kubernetes.io/meta/namespace"
 )
 
-// NamespaceOf is the namespace of an ask with these tags.
+// NamespaceOf returns the namespace of an ask with these tags.
 func NamespaceOf(tags map[string]string) string {
 	return cmp.Or(tags[NamespaceTag], DefaultNamespace)
 }
@@ -34,7 +34,7 @@ const (
 	DoesNotExist Operator = "DoesNotExist" // the label does not exist
 )
 
-// Operators are all operators.
+// Operators returns all operators.
 func Operators() []Operator { return []Operator{In, NotIn, Exists, DoesNotExist} }
 
 // Expression is a condition on one label.
@@ -44,7 +44,7 @@ type Expression struct {
 	Values   []string // at least one for In and NotIn, none for the other operators
 }
 
-// FirstProblem is the first violation of the expression; empty: none.
+// FirstProblem returns the first violation of the expression; empty: none.
 func (e Expression) FirstProblem() string {
 	if reason := names.LabelKeyProblem(e.Key); reason != "" {
 		return fmt.Sprintf("the label %s %s", registry.Quote(e.Key), reason)
@@ -67,9 +67,9 @@ func (e Expression) FirstProblem() string {
 
 func (e Expression) needsValues() bool { return e.Operator == In || e.Operator == NotIn }
 
-// Selector is a label selector: it selects allocations that have all of its labels and meet all of its
-// expressions. An empty one, such as the zero value, selects nothing, as in kube-scheduler, and allocations
-// without labels are never selected (PRE-65). Values are immutable.
+// Selector is a label selector: it selects allocations that have all of its labels and meet all of its expressions. An
+// empty selector, such as the zero value, selects nothing, as in kube-scheduler, and an allocation without labels is
+// never selected (PRE-65). Values are immutable.
 type Selector struct {
 	terms []term // the labels, then the expressions, each sorted
 }
@@ -100,7 +100,7 @@ func NewSelector(labels map[string]string, expressions []Expression) Selector {
 // IsEmpty reports whether the selector has no condition, and so selects nothing.
 func (s Selector) IsEmpty() bool { return len(s.terms) == 0 }
 
-// Labels are the labels of the selector with their values. The map is new.
+// Labels returns the labels of the selector with their values. The map is new.
 func (s Selector) Labels() map[string]string {
 	out := map[string]string{}
 	for _, t := range s.terms {
@@ -111,7 +111,7 @@ func (s Selector) Labels() map[string]string {
 	return out
 }
 
-// Expressions are the expressions, sorted. The caller must not change them.
+// Expressions returns the expressions, sorted. The caller must not change them.
 func (s Selector) Expressions() []Expression {
 	var out []Expression
 	for _, t := range s.terms {
@@ -129,7 +129,7 @@ func (s Selector) Equal(o Selector) bool {
 	})
 }
 
-// String is the selector in the notation of kubectl: app=db,tier in (a,b),!canary.
+// String returns the selector in the notation of kubectl: app=db,tier in (a,b),!canary.
 func (s Selector) String() string {
 	parts := make([]string, len(s.terms))
 	for i, t := range s.terms {
@@ -147,7 +147,7 @@ func (s Selector) String() string {
 	return strings.Join(parts, ",")
 }
 
-// RequiredTag is a tag with the value that every selected allocation has: that of the first label. ok is false
+// RequiredTag returns a tag with the value that every selected allocation has: that of the first label. ok is false
 // when the selector has no label.
 func (s Selector) RequiredTag() (tag, value string, ok bool) {
 	if len(s.terms) == 0 || !s.terms[0].label {
@@ -195,7 +195,7 @@ func hasLabels(tags map[string]string) bool {
 	return false
 }
 
-// firstProblem is the first violation of the selector; empty: none.
+// firstProblem returns the first violation of the selector; empty: none.
 func (s Selector) firstProblem() string {
 	for _, t := range s.terms {
 		if reason := t.FirstProblem(); reason != "" {

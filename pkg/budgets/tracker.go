@@ -5,35 +5,35 @@ import (
 	"slices"
 )
 
-// Tracked is a budget in force, with how many allocations it selects and how many of these are preempting (ADR 27).
-// It is valid until budgets change.
+// Tracked is a budget in force. It counts the allocations that the budget selects, and those of them that are
+// preempting (ADR 27). It is valid until budgets change.
 type Tracked struct {
 	conf       *Budget
 	index      int        // in Tracker.all
 	asList     []*Tracked // this budget alone, for allocations that no other selects
 	selected   int        // number of allocations
-	preempting int        // number of these that are preempting
+	preempting int        // of these, those that are preempting
 }
 
-// Name is namespace/name.
+// Name returns namespace/name.
 func (b *Tracked) Name() string { return b.conf.ID() }
 
-// Config is the configured budget. Read-only.
+// Config returns the configured budget. Read-only.
 func (b *Tracked) Config() *Budget { return b.conf }
 
-// Selected is how many allocations the budget selects, preempting ones included.
+// Selected returns how many allocations the budget selects, preempting ones included.
 func (b *Tracked) Selected() int { return b.selected }
 
-// Preempting is how many of these are marked for preemption.
+// Preempting returns how many of these are marked for preemption.
 func (b *Tracked) Preempting() int { return b.preempting }
 
-// DisruptionsAllowed is how many more may be preempted now; negative if too many were, or fewer run
-// than must (PRE-67).
+// DisruptionsAllowed returns how many more selected allocations may be preempted now. It is negative if too many were,
+// or if fewer run than must (PRE-67).
 func (b *Tracked) DisruptionsAllowed() int {
 	return b.conf.Allowance.DisruptionsAllowed(b.selected, b.preempting)
 }
 
-// Tracker is the budgets in force and the allocations that each selects. A is an allocation; one that no budget
+// Tracker holds the budgets in force and the allocations that each selects. A is an allocation; one that no budget
 // selects is not recorded, so that it costs nothing.
 type Tracker[A comparable] struct {
 	all          []*Tracked                 // by namespace, then by name
@@ -58,10 +58,10 @@ func NewTracker[A comparable](all []Budget) Tracker[A] {
 	return t
 }
 
-// All are the budgets, by namespace and then by name. Read-only.
+// All returns the budgets, by namespace and then by name. Read-only.
 func (t *Tracker[A]) All() []*Tracked { return t.all }
 
-// Of are the budgets that select an allocation, in name order. Read-only.
+// Of returns the budgets that select an allocation, in name order. Read-only.
 func (t *Tracker[A]) Of(x A) []*Tracked {
 	if len(t.byAllocation) == 0 {
 		return nil
@@ -112,7 +112,7 @@ func (t *Tracker[A]) Each(yield func(A) bool) {
 	}
 }
 
-// Check is the first difference to a count of allocations made anew; nil: there is none. each yields all
+// Check compares t with a count from scratch and returns the first difference; nil: there is none. each yields all
 // allocations that may be selected, with their tags and whether they are preempting.
 func (t *Tracker[A]) Check(all []Budget,
 	each func(yield func(x A, tags map[string]string, preempting bool))) (err error) {

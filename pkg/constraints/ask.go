@@ -2,17 +2,17 @@ package constraints
 
 import "slices"
 
-// Ask is the constraints of an ask on nodes. It is immutable. Nil: the ask has none; then it admits all nodes without
-// taints.
+// Ask holds the constraints of an ask on nodes. It is immutable. nil: the ask has none; it then admits all nodes
+// without taints.
 type Ask struct {
 	content  content
 	key      string
 	scoreKey string
 	derived  bool // by InDomain or Without
-	parsed   *Ask // if derived: what it was derived from; nil: an ask without constraints
+	parsed   *Ask // if derived: the Ask before; nil: an ask without constraints
 }
 
-// content is what an Ask was parsed from.
+// content holds the parsed fields of an Ask.
 type content struct {
 	Selector    map[string]string `json:"selector,omitempty"`
 	Affinity    *NodeSelector     `json:"affinity,omitempty"`
@@ -33,7 +33,8 @@ type Term struct {
 	MatchFields      []Expression `json:"matchFields,omitempty"`      // on metadata.name, which is the node ID
 }
 
-// Key is equal for two asks only if they admit the same nodes, and prefer the same; empty for nil.
+// Key returns a text that is equal for two asks only if they admit the same nodes and prefer the same nodes; empty for
+// nil.
 func (a *Ask) Key() string {
 	if a == nil {
 		return ""
@@ -41,8 +42,8 @@ func (a *Ask) Key() string {
 	return a.key
 }
 
-// InDomain is a with the further constraint that a node has these labels, which are those of a topology domain. A nil a
-// has no other constraints.
+// InDomain returns a with the further constraint that a node has these labels, which are those of a topology domain.
+// nil stands for an ask without constraints.
 func (a *Ask) InDomain(labels map[string]string) *Ask {
 	limited := a.derive()
 	limited.content.Domain = labels
@@ -50,8 +51,8 @@ func (a *Ask) InDomain(labels map[string]string) *Ask {
 	return limited
 }
 
-// Without is a without these nodes, which have refused the ask, in the place of those that a was without; none: without
-// no node. A nil a has no other constraints.
+// Without returns a without these nodes, which have refused the ask. They replace those of an earlier call; without
+// nodes none is left out. nil stands for an ask without constraints.
 func (a *Ask) Without(nodes []string) *Ask {
 	if len(nodes) == 0 && a.Domain() == nil {
 		return a.Parsed()
@@ -62,7 +63,7 @@ func (a *Ask) Without(nodes []string) *Ask {
 	return limited
 }
 
-// Refused are the nodes that a is without. Read-only.
+// Refused returns the nodes that a is without. Read-only.
 func (a *Ask) Refused() []string {
 	if a == nil {
 		return nil
@@ -70,7 +71,7 @@ func (a *Ask) Refused() []string {
 	return a.content.Without
 }
 
-// Parsed is a as it was parsed from tags, without what InDomain and Without have added; nil: no constraints.
+// Parsed returns a as it was parsed from tags, before InDomain and Without; nil: no constraints.
 func (a *Ask) Parsed() *Ask {
 	if a == nil || !a.derived {
 		return a
@@ -78,7 +79,7 @@ func (a *Ask) Parsed() *Ask {
 	return a.parsed
 }
 
-// derive is a copy of a for further constraints.
+// derive returns a copy of a for further constraints.
 func (a *Ask) derive() *Ask {
 	limited := &Ask{derived: true, parsed: a.Parsed()}
 	if a != nil {
@@ -87,7 +88,7 @@ func (a *Ask) derive() *Ask {
 	return limited
 }
 
-// Domain are the labels of the topology domain to which a is limited; nil: it is not. Read-only.
+// Domain returns the labels of the topology domain to which a is limited; nil: it is not. Read-only.
 func (a *Ask) Domain() map[string]string {
 	if a == nil {
 		return nil
@@ -95,17 +96,17 @@ func (a *Ask) Domain() map[string]string {
 	return a.content.Domain
 }
 
-// Mismatch is why an ask does not admit a node.
+// Mismatch names the constraint by which an ask does not admit a node.
 type Mismatch uint8
 
-// The mismatches, in the order in which they are looked for.
+// The mismatches, in the order of the checks.
 const (
 	Matches          Mismatch = iota // none: it admits the node
 	SelectorMismatch                 // by its node selector or its required node affinity
 	UntoleratedTaint                 // the node has a taint that it does not tolerate
 )
 
-// Match is why a does not admit n, or Matches.
+// Match returns the reason why a does not admit n, or Matches.
 func (a *Ask) Match(n *Node) Mismatch {
 	switch {
 	case a == nil && !n.Tainted():
@@ -131,8 +132,8 @@ func (a *Ask) Tolerates(n *Node) bool {
 	return a.content.toleratesAll(n)
 }
 
-// Untolerated are the taints of n that a does not tolerate, in the order of the node. Those with PreferNoSchedule keep
-// nothing away and are not among them.
+// Untolerated returns the taints of n that a does not tolerate, in the order of the node. Those with PreferNoSchedule
+// keep nothing away and are not among them.
 func (a *Ask) Untolerated(n *Node) (taints []Taint) {
 	hard := n.hardTaints()
 	for i := range hard {
@@ -165,7 +166,7 @@ func (c *content) selects(n *Node) bool {
 	return false
 }
 
-// check is the error of a term; nil: it has none.
+// check returns the error of a term; nil: it has none.
 func (t *Term) check() error {
 	for i := range t.MatchExpressions {
 		if err := t.MatchExpressions[i].Check(); err != nil {

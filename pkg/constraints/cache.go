@@ -11,11 +11,11 @@ type result struct {
 	err error
 }
 
-// maxResults is how many results a Cache remembers. When there would be more it forgets all, so what is remembered
+// maxResults bounds the results that a Cache remembers. A Cache that would exceed it forgets all, so what is remembered
 // depends on the asks alone.
 const maxResults = 1024
 
-// Parse is Parse, with an equal pointer for equal tags while the result is remembered.
+// Parse does what the function Parse does. For equal tags it returns the same pointer while the result is remembered.
 func (c *Cache) Parse(tags map[string]string) (*Ask, error) {
 	texts := textsOf(tags)
 	if texts == (tagTexts{}) {

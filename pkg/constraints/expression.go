@@ -57,7 +57,7 @@ func (e *Expression) has(label string) bool {
 	return false
 }
 
-// Check is the error of an expression on a label; nil: it has none.
+// Check returns the error of an expression on a label; nil: it has none.
 func (e *Expression) Check() error {
 	if e.Key == "" {
 		return fmt.Errorf("an expression has no key")
@@ -87,7 +87,7 @@ func (e *Expression) Check() error {
 // nameField is the only field of a node that a term may match.
 const nameField = "metadata.name"
 
-// checkField is the error of an expression on a field.
+// checkField returns the error of an expression on a field.
 func (e *Expression) checkField() error {
 	switch {
 	case e.Key != nameField:

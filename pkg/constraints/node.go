@@ -9,16 +9,17 @@ import (
 // attributes, this one included, are labels too.
 const TaintsAttribute = "canopy.scheduler/taints"
 
-// Node is what constraints read of a node. It is immutable. The zero value is a node without labels and taints.
+// Node holds the name, labels and taints of a node. It is immutable. The zero value is a node without labels and
+// taints.
 type Node struct {
 	name   string
 	labels map[string]string
 	taints *nodeTaints // nil: none, as most nodes
 
-	refuses map[string]bool // kinds of asks that it refuses; nil: none
+	refuses map[string]bool // kinds of asks that the node refuses; nil: none
 }
 
-// nodeTaints are the taints of a node.
+// nodeTaints holds the taints of a node.
 type nodeTaints struct {
 	hard []Taint // those that keep asks away
 	soft []Taint // the others, with PreferNoSchedule
@@ -50,10 +51,10 @@ func NewNode(name string, attributes map[string]string) (*Node, error) {
 	return n, nil
 }
 
-// Name is the ID of the node.
+// Name returns the ID of the node.
 func (n *Node) Name() string { return n.name }
 
-// Label is the value of a label; ok is false if the node has no such label.
+// Label returns the value of a label; ok is false if the node has no such label.
 func (n *Node) Label(key string) (value string, ok bool) {
 	value, ok = n.labels[key]
 	return value, ok
@@ -62,20 +63,21 @@ func (n *Node) Label(key string) (value string, ok bool) {
 // Tainted reports whether the node keeps away asks that tolerate nothing.
 func (n *Node) Tainted() bool { return len(n.hardTaints()) > 0 }
 
-// Refusing is n, which refuses the asks of these kinds; nil: none. The caller must not change kinds afterwards.
+// Refusing returns a copy of n that refuses the asks of these kinds; nil: none. The caller must not change kinds
+// afterwards.
 func (n *Node) Refusing(kinds map[string]bool) *Node {
 	changed := *n
 	changed.refuses = kinds
 	return &changed
 }
 
-// Refuses reports whether n refuses an ask of a kind, with constraints that its own refusals have led to; nil: none.
-// kind is called only if n refuses some kind.
+// Refuses reports whether n refuses an ask of a kind. a holds the constraints of the ask, with the nodes that have
+// refused it; nil: none. kind is called only if n refuses some kind.
 func (n *Node) Refuses(a *Ask, kind func() string) bool {
 	return slices.Contains(a.Refused(), n.name) || len(n.refuses) > 0 && n.refuses[kind()]
 }
 
-// RefusedKinds are the kinds of asks that n refuses; nil: none. Read-only.
+// RefusedKinds returns the kinds of asks that n refuses; nil: none. Read-only.
 func (n *Node) RefusedKinds() map[string]bool { return n.refuses }
 
 // Repels reports whether n keeps away some ask without constraints: it has taints, or refuses kinds of asks.
@@ -84,7 +86,7 @@ func (n *Node) Repels() bool { return n.Tainted() || len(n.refuses) > 0 }
 // SoftTainted reports whether the node has taints with PreferNoSchedule.
 func (n *Node) SoftTainted() bool { return len(n.softTaints()) > 0 }
 
-// hardTaints are the taints that keep asks away.
+// hardTaints returns the taints that keep asks away.
 func (n *Node) hardTaints() []Taint {
 	if n.taints == nil {
 		return nil
@@ -92,7 +94,7 @@ func (n *Node) hardTaints() []Taint {
 	return n.taints.hard
 }
 
-// softTaints are the taints with PreferNoSchedule.
+// softTaints returns the taints with PreferNoSchedule.
 func (n *Node) softTaints() []Taint {
 	if n.taints == nil {
 		return nil

@@ -15,7 +15,7 @@ const (
 	TolerationsTag = "canopy.scheduler/tolerations"  // spec.tolerations: an array
 )
 
-// MaxText is how long a tag or an attribute may be, in bytes.
+// MaxText is the maximal length of a tag or an attribute, in bytes.
 const MaxText = 32 << 10
 
 // nodeAffinity is the JSON of AffinityTag.
@@ -34,7 +34,7 @@ func Parse(tags map[string]string) (*Ask, error) {
 	return texts.parse()
 }
 
-// tagTexts are the texts of the tags.
+// tagTexts holds the texts of the tags.
 type tagTexts struct{ selector, affinity, tolerations string }
 
 func textsOf(tags map[string]string) tagTexts {
@@ -70,7 +70,7 @@ func (t tagTexts) parse() (*Ask, error) {
 	return a, nil
 }
 
-// setKey sets the key of a, after its content was.
+// setKey computes the key of a from its content.
 func (a *Ask) setKey() {
 	a.key = textOf(&a.content)
 	if a.key == "{}" {
@@ -136,7 +136,7 @@ func (a *Ask) parseTolerations(text string) error {
 	return nil
 }
 
-// Decode reads one JSON value with known fields only: a field that is not read may be a constraint that is not kept.
+// Decode reads one JSON value and accepts known fields only: an unknown field may be a constraint that would be broken.
 // The text may have MaxText bytes. An error says what is wrong with it.
 func Decode(text string, into any) error {
 	if len(text) > MaxText {
@@ -153,7 +153,7 @@ func Decode(text string, into any) error {
 	return nil
 }
 
-// jsonProblem is err without the names of Go.
+// jsonProblem returns err without the names of Go.
 func jsonProblem(err error) string {
 	var wrong *json.UnmarshalTypeError
 	switch {

@@ -11,17 +11,17 @@ import (
 // MaxWeight is the highest weight of a preferred term.
 const MaxWeight = 100
 
-// softTaintWeight is what a taint with PreferNoSchedule that an ask does not tolerate takes from the score of a node:
-// as much as a term can give.
+// softTaintWeight is subtracted from the score of a node for each taint with PreferNoSchedule that the ask does not
+// tolerate. It equals the highest weight of a term.
 const softTaintWeight = MaxWeight
 
-// PreferredTerm is a term of the preferred node affinity: nodes that it matches are preferred by its weight.
+// PreferredTerm is a term of the preferred node affinity: nodes that it matches are preferred, by its weight.
 type PreferredTerm struct {
 	Weight     int32 `json:"weight"` // from 1 to MaxWeight
 	Preference Term  `json:"preference"`
 }
 
-// CheckWeight is the error of the weight of a preferred term; nil: it has none.
+// CheckWeight returns the error of the weight of a preferred term; nil: it has none.
 func CheckWeight(weight int32) error {
 	if weight < 1 || weight > MaxWeight {
 		return fmt.Errorf("weight %d is not from 1 to %d", weight, MaxWeight)
@@ -36,9 +36,9 @@ func (t *PreferredTerm) check() error {
 	return t.Preference.check()
 }
 
-// Score is how much a prefers n, its part of the preference score: the weights of the preferred terms that match it,
-// less softTaintWeight for each taint with PreferNoSchedule that a does not tolerate. Higher is better. It does not
-// overflow: the length of a tag bounds the terms.
+// Score returns how much a prefers n, the part of constraints on nodes in the preference score: the sum of the weights
+// of the preferred terms that match n, less softTaintWeight for each taint with PreferNoSchedule that a does not
+// tolerate. Higher is better. It does not overflow: the length of a tag bounds the terms.
 func (a *Ask) Score(n *Node) (score int64) {
 	if a != nil {
 		for i := range a.content.Preferred {
@@ -56,8 +56,8 @@ func (a *Ask) Score(n *Node) (score int64) {
 	return score
 }
 
-// AppendScoreLabels appends to labels, in order, those that Score reads of a node and labels does not have; the empty
-// one is its name.
+// AppendScoreLabels appends to labels, in order, the labels of a node that Score reads, if labels does not have them;
+// the empty label stands for the name of the node.
 func (a *Ask) AppendScoreLabels(labels []string) []string {
 	if a == nil {
 		return labels
@@ -81,8 +81,8 @@ func (a *Ask) AppendScoreLabels(labels []string) []string {
 	return labels
 }
 
-// AppendGroup appends to key what is equal for nodes with equal values of labels and the same taints with
-// PreferNoSchedule: these have one Score for each ask with no other AppendScoreLabels.
+// AppendGroup appends a text to key that is equal for nodes with equal values of labels and the same taints with
+// PreferNoSchedule. These nodes have the same Score for each ask with no other AppendScoreLabels.
 func (n *Node) AppendGroup(key []byte, labels []string) []byte {
 	text := func(s string) { key = append(binary.AppendUvarint(key, uint64(len(s))), s...) }
 	for _, label := range labels {
@@ -107,7 +107,7 @@ func (n *Node) AppendGroup(key []byte, labels []string) []byte {
 // Prefers reports whether a has preferred terms.
 func (a *Ask) Prefers() bool { return a != nil && len(a.content.Preferred) > 0 }
 
-// ScoreKey is equal for two asks only if they score every node alike; empty for nil.
+// ScoreKey returns a text that is equal for two asks only if they score every node alike; empty for nil.
 func (a *Ask) ScoreKey() string {
 	if a == nil {
 		return ""
@@ -115,7 +115,7 @@ func (a *Ask) ScoreKey() string {
 	return a.scoreKey
 }
 
-// scored is the part of c that Score depends on.
+// scored returns the part of c that Score depends on.
 func (c *content) scored() *content {
 	out := &content{Preferred: c.Preferred}
 	for _, t := range c.Tolerations {

@@ -2,10 +2,10 @@ package constraints
 
 import "fmt"
 
-// Effect is what a taint does to asks that do not tolerate it. The names are those of Kubernetes.
+// Effect names the effect of a taint on asks that do not tolerate it. The names are those of Kubernetes.
 type Effect string
 
-// The effects. The first two keep asks away alike: what runs is not removed by the core.
+// The effects. The first two keep asks away alike: the core does not remove what runs.
 const (
 	NoSchedule       Effect = "NoSchedule"
 	NoExecute        Effect = "NoExecute"
@@ -22,7 +22,7 @@ type Taint struct {
 	TimeAdded string `json:"timeAdded,omitempty"`
 }
 
-// String is the form that people know: key=value:effect.
+// String returns the taint in the usual form: key=value:effect.
 func (t Taint) String() string {
 	if t.Value == "" {
 		return fmt.Sprintf("%s:%s", t.Key, t.Effect)
@@ -40,7 +40,7 @@ func (t *Taint) check() error {
 	return nil
 }
 
-// repels reports whether the taint keeps asks away that do not tolerate it.
+// repels reports whether the taint keeps away asks that do not tolerate it.
 func (t *Taint) repels() bool { return t.Effect != PreferNoSchedule }
 
 // TolerationOperator relates a toleration to the value of a taint.

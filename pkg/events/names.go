@@ -54,13 +54,13 @@ var detailNames = map[Detail]string{
 	604: "UG_GROUP_RESOURCE",
 }
 
-// String is the name in the interface; "UNKNOWN" for a number without one.
+// String returns the name in the interface; "UNKNOWN" for a number without one.
 func (t Type) String() string { return nameOf(typeNames[:], int(t)) }
 
-// String is the name in the interface; "UNKNOWN" for a number without one.
+// String returns the name in the interface; "UNKNOWN" for a number without one.
 func (c Change) String() string { return nameOf(changeNames[:], int(c)) }
 
-// String is the name in the interface; "UNKNOWN" for a number without one.
+// String returns the name in the interface; "UNKNOWN" for a number without one.
 func (d Detail) String() string {
 	if name, ok := detailNames[d]; ok {
 		return name

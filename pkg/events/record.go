@@ -21,7 +21,7 @@ type Record struct {
 	Reference string // the ID of another object; may be empty
 	Change    Change
 	Detail    Detail
-	Rejected  bool   // an ask or an allocation was rejected; the interface does not show it
+	Rejected  bool   // an ask or an allocation was rejected; the interface does not show this
 	Message   string // at most MaxMessage bytes
 	Amounts   resources.Amounts
 	Partition string

@@ -44,13 +44,13 @@ func (g *Ring) dropBlocks() {
 	}
 }
 
-// Len is the number of records.
+// Len returns the number of records.
 func (g *Ring) Len() int { return g.kept }
 
-// Next is the ID that the next record will have.
+// Next returns the ID that the next record will have.
 func (g *Ring) Next() uint64 { return g.next }
 
-// Lowest is the ID of the oldest record; of an empty ring, that of the next.
+// Lowest returns the ID of the oldest record; of an empty ring, that of the next.
 func (g *Ring) Lowest() uint64 { return g.next - uint64(g.kept) }
 
 // From returns up to count records from an ID on; nil if the record with the ID is not kept.
@@ -83,7 +83,7 @@ func (g *Ring) Resize(capacity int) {
 // them.
 type Records [][]Record
 
-// Len is the number of records.
+// Len returns the number of records.
 func (r Records) Len() (n int) {
 	for _, part := range r {
 		n += len(part)

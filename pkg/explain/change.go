@@ -9,23 +9,23 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// Action is what a Change does.
+// Action is the kind of a Change.
 type Action uint8
 
-// The actions. What each of them says is in Change.
+// The actions. Their comments say what each does with the fields of Change.
 const (
 	ConnectResourceManager    Action = iota // a resource manager registers and opens its allocation stream
 	SubmitMembers                           // Count further asks of task group Subject are sent
 	EndApplications                         // Count of the Candidates end
 	RaiseQueueMaxApplications               // maxapplications of Queue becomes Count
-	RaiseLimitMaxApplications               // that of the limit of UserOrGroup in Queue does
+	RaiseLimitMaxApplications               // maxapplications of the limit of UserOrGroup in Queue becomes Count
 	FreeInQueue                             // allocations in and below Queue release Amounts
-	FreeOfLimit                             // those of UserOrGroup in and below Queue do
-	FreeInCluster                           // any allocations do, of nodes that are not overcommitted
-	FreeOnNode                              // allocations on Node do
+	FreeOfLimit                             // allocations of UserOrGroup in and below Queue release Amounts
+	FreeInCluster                           // any allocations release Amounts, of nodes that are not overcommitted
+	FreeOnNode                              // allocations on Node release Amounts
 	RaiseQueueMax                           // the max of Queue becomes Amounts, for these resources
-	RaiseLimit                              // maxresources of the limit of UserOrGroup in Queue does
-	// a node with Amounts or more joins; with Subject: that these constraints of the ask admit
+	RaiseLimit                              // maxresources of the limit of UserOrGroup in Queue becomes Amounts
+	// a node with Amounts or more joins; with Subject: one that these constraints of the ask admit
 	AddNode
 	// Node, which is required and unknown, joins with Amounts or more; Subject as above
 	RegisterNode
@@ -39,7 +39,7 @@ const (
 	Request            // the ask requests no more than Amounts
 )
 
-// Code is the stable code of the action.
+// Code returns the stable code of the action.
 func (a Action) Code() string {
 	return [...]string{
 		"connectResourceManager", "submitMembers", "endApplications", "raiseQueueMaxApplications",
@@ -61,11 +61,11 @@ type Change struct {
 	Amounts        resources.Amounts
 	Count          uint64
 	Candidates     []string // at most maxCandidates
-	MoreCandidates int      // how many there are besides
+	MoreCandidates int      // the number of further candidates
 	AlsoOpens      []Kind   // other closed gates that it opens
 }
 
-// maxCandidates is how many candidates a change names.
+// maxCandidates bounds the candidates that a change names.
 const maxCandidates = 5
 
 func (c *Change) addCandidate(name string) {
@@ -76,7 +76,7 @@ func (c *Change) addCandidate(name string) {
 	c.MoreCandidates++
 }
 
-// String is the change as an instruction: "free vcore 2 in queue root.a".
+// String returns the change as an instruction: "free vcore 2 in queue root.a".
 func (c Change) String() string {
 	amounts := amountsText(c.Amounts)
 	switch c.Action {
@@ -125,7 +125,7 @@ func (c Change) String() string {
 	return "request no more than " + amounts
 }
 
-// requiredText is what a new node must have besides resources.
+// requiredText says what a new node must have besides resources.
 func (c *Change) requiredText() string {
 	if c.Subject == "" {
 		return ""
@@ -158,7 +158,7 @@ func itOrThem(n int) string {
 	return "them"
 }
 
-// amountsText is amounts for people: "memory 2Gi, vcore 3".
+// amountsText returns amounts for people: "memory 2Gi, vcore 3".
 func amountsText(a resources.Amounts) string {
 	var parts []string
 	for name, n := range a.All() {

@@ -153,7 +153,7 @@ func openGates(s *situation, r *rand.Rand, seen tally) string {
 	return ""
 }
 
-// nextChange is a closed gate with a change of it that can be performed, and its commands; nil: there is none.
+// nextChange returns a closed gate with a change of it that can be performed, and its commands; nil: there is none.
 func nextChange(core *scheduler.Core, e *scheduler.Explanation, r *rand.Rand) (explain.Gate, explain.Change,
 	[]scheduler.Command) {
 	closed := explain.Closed(e.Gates)

@@ -38,7 +38,7 @@ const (
 	Predicates           // the resource manager has not refused every feasible node (ASK-33)
 )
 
-// Code is the stable code of the kind.
+// Code returns the stable code of the kind.
 func (k Kind) Code() string {
 	return [...]string{
 		"resourceManager", "recovery", "placementRate", "victims", "hold", "stoppedQueue", "recoveryQueue", "replacement",
@@ -56,7 +56,7 @@ type Gate struct {
 	Permanent bool // closed, and no end of other allocations opens it (ORD-49)
 
 	Figures []Figure         // of the requested resources that the gate bounds, by name; of Nodes: on Node
-	Node    objects.NodeID   // of Nodes: the one that lacks the least, if the gate is closed and one could have enough
+	Node    objects.NodeID   // of Nodes: the node that lacks the least, if the gate is closed and one could have enough
 	HeldFor []objects.Holder // of Nodes: the other asks for which something of Node is held
 
 	Running    int // of gates of maxapplications: the applications that count, and their bound
@@ -68,16 +68,16 @@ type Gate struct {
 	Changes []Change // each of them opens the gate; empty if it is open, or if nothing but waiting helps
 }
 
-// Figure is how much of a resource there is behind a gate.
+// Figure holds the quantities of one resource behind a gate.
 type Figure struct {
 	Resource  string
 	Requested resources.Quantity
-	// left, negative if more is used than Max, or held for other asks than is left; and in all
+	// what is left, and all that there is. Free is negative if more is used than Max, or held for other asks than is left
 	Free, Max resources.Quantity
-	Held      resources.Quantity // of Nodes: held for other asks, which Free is without
+	Held      resources.Quantity // of Nodes: held for other asks; not part of Free
 }
 
-// Left is Free as it is shown: of a node at least 0.
+// Left returns Free as it is shown: of a node at least 0.
 func (g Gate) Left(f Figure) resources.Quantity {
 	if g.Kind == Nodes {
 		return max(0, f.Free)
@@ -85,10 +85,10 @@ func (g Gate) Left(f Figure) resources.Quantity {
 	return f.Free
 }
 
-// Missing is how much more must be free; zero or less: enough is.
+// Missing returns how much more must become free; zero or less: there is enough.
 func (f Figure) Missing() resources.Quantity { return resources.SubSaturated(f.Requested, f.Free) }
 
-// Facts is what Gates reads and a partition does not know.
+// Facts holds what Gates needs and the partition does not know.
 type Facts struct {
 	Listening    bool                          // a resource manager receives decisions
 	Draining     bool                          // the partition is being removed, and no node may join
@@ -111,10 +111,9 @@ type question struct {
 	missing resources.Vector // of missingOn
 }
 
-// Gates are all gates of x, open and closed, in the order of their kinds; those of queues and limits from the leaf up.
-// An ask with victims has only the gate of these and of the resource manager. largest is the most that x could request
-// instead and no gate of quantities would be closed; zero: there is nothing, or all that it requests is possible
-// (EXP-5).
+// Gates returns all gates of x, open and closed, in the order of their kinds; those of queues and limits from the leaf
+// up. An ask with victims has only the gates of its victims and of the resource manager. largest is the largest request
+// with which no gate of quantities would be closed; zero: there is none, or x could have all that it requests (EXP-5).
 //
 // Requires: x is pending, and Partition.RefreshShares was called since the last change. The cost grows with the depth
 // of the queue and the number of nodes.
@@ -135,8 +134,8 @@ func Gates(p *objects.Partition, x *objects.Allocation, f Facts) (gates []Gate, 
 	return q.gates, q.largestAmounts()
 }
 
-// noteAlsoOpened notes at the changes of the nodes that they open the gate of the capacity of the cluster, too: what is
-// free on a node is free in the cluster.
+// noteAlsoOpened notes that the changes of the nodes open the gate of the cluster capacity too: what is free on a node
+// is free in the cluster.
 func (q *question) noteAlsoOpened() {
 	capacity := slices.IndexFunc(q.gates, func(g Gate) bool { return g.Kind == ClusterCapacity })
 	nodes := slices.IndexFunc(q.gates, func(g Gate) bool { return g.Kind == Nodes })
@@ -162,7 +161,7 @@ func (q *question) add(g Gate, changes ...Change) {
 	q.gates = append(q.gates, g)
 }
 
-// Closed are those of the gates that are closed.
+// Closed returns the gates that are closed.
 func Closed(gates []Gate) (closed []Gate) {
 	for _, g := range gates {
 		if g.Closed {
@@ -172,8 +171,8 @@ func Closed(gates []Gate) (closed []Gate) {
 	return closed
 }
 
-// waitGates are the gates of an ask that waits for others to end or to come. An ask that has none of them to pass has
-// no such gate.
+// waitGates adds the gates of an ask that waits for others to end or to come. A gate that does not concern the ask is
+// left out.
 func (q *question) waitGates() {
 	x := q.ask
 	if n := q.part.Nomination(x); n != nil {
@@ -199,7 +198,7 @@ func (q *question) waitGates() {
 	}
 }
 
-// operatorGates are the gates that only an operator opens. An open one is not listed.
+// operatorGates adds the gates that only an operator opens. An open one is not listed.
 func (q *question) operatorGates() {
 	a := q.ask.Application()
 	if a.OnHold() {
@@ -217,7 +216,7 @@ func (q *question) operatorGates() {
 	}
 }
 
-// startGate is the gate of a StateAware leaf.
+// startGate adds the gate of a StateAware leaf.
 func (q *question) startGate() {
 	a := q.ask.Application()
 	if !a.Queue().StateAware() {
@@ -231,7 +230,7 @@ func (q *question) startGate() {
 	q.add(Gate{Kind: StartOrder, Subject: string(a.Queue().Path()), Closed: len(before) > 0}, change)
 }
 
-// kinds are the kinds of gates of quotas.
+// kinds maps the kinds of quota constraints to kinds of gates.
 var kinds = [...]Kind{
 	quota.LimitMaxApplications: LimitMaxApplications, quota.QueueMaxApplications: QueueMaxApplications,
 	quota.LimitMaxResources: LimitMaxResources, quota.QueueMaxResources: QueueMaxResources,

@@ -9,7 +9,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// String is the gate in words with its figures, open or closed.
+// String returns the gate in words with its figures, open or closed.
 func (g Gate) String() string {
 	if !g.Closed {
 		return g.openText()
@@ -120,7 +120,7 @@ func (g Gate) heldForText() string {
 	return "; held there for " + objects.HoldersText(g.HeldFor)
 }
 
-// figuresText are the figures in words: first those of which too little is left.
+// figuresText returns the figures in words: first those of which too little is left.
 func (g Gate) figuresText() string {
 	var missing, enough []string
 	for _, f := range g.Figures {

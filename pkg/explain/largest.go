@@ -37,7 +37,7 @@ func (q *question) offerLargest(n *objects.Node) {
 	}
 }
 
-// largestAmounts is the largest request; zero: there is none, or it is all that the ask requests.
+// largestAmounts returns the largest request; zero: there is none, or it is all that the ask requests.
 func (q *question) largestAmounts() (largest resources.Amounts) {
 	if best := q.largest.best; len(best) > 0 && !best.Covers(q.ask.Shape().Vector()) {
 		largest = q.part.Amounts(best)
@@ -59,8 +59,8 @@ func (q *question) clip(part resources.Vector, n *objects.Node) bool {
 	return true
 }
 
-// isLarger reports whether a is preferred to b: its smallest part is larger, or as large and the first quantity that
-// differs is. So a request that another one covers is never preferred to it.
+// isLarger reports whether a is preferred to b: the smallest part of a is larger; or they are equal, and a is larger in
+// the first quantity that differs. So a request is never preferred to one that covers it.
 func (q *question) isLarger(a, b resources.Vector) bool {
 	if len(b) == 0 {
 		return true
@@ -68,7 +68,7 @@ func (q *question) isLarger(a, b resources.Vector) bool {
 	return cmp.Or(cmp.Compare(q.smallestPart(a), q.smallestPart(b)), slices.Compare(a, b)) > 0
 }
 
-// smallestPart is the smallest part that v has of a requested quantity.
+// smallestPart returns the smallest part that v has of a requested quantity.
 func (q *question) smallestPart(v resources.Vector) float64 {
 	part := 1.0
 	for k, requested := range q.ask.Shape().Vector() {

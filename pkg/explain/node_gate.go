@@ -11,22 +11,22 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// nodeSurvey is what one pass over the nodes finds for an ask.
+// nodeSurvey is the result of one pass over the nodes for an ask.
 type nodeSurvey struct {
 	fits        bool // a node admits the ask and has enough free
 	allowed     bool // such a node, and other allocations allow it
 	large       bool // a node that admits it would have enough if everything on it had ended
 	schedulable bool // a node is schedulable
 
-	leastMissing nodeChoice // that would have enough if allocations on it ended
-	cordoned     nodeChoice // that has enough, if it were schedulable
-	tainted      nodeChoice // that has enough, if it had fewer taints
+	leastMissing nodeChoice // would have enough if allocations on it ended
+	cordoned     nodeChoice // would have enough if it were schedulable
+	tainted      nodeChoice // would have enough if it had fewer taints
 
 	refusing     int       // nodes that have enough, and have refused the ask before
 	refusedUntil time.Time // when the first of them may get it
 }
 
-// nodeChoice is the best node of a kind: the one with the lowest share, and of these the one with the first ID.
+// nodeChoice is the best node of a kind: the one with the lowest share; ties are broken by ID.
 type nodeChoice struct {
 	node  *objects.Node // nil: there is none
 	share float64
@@ -119,7 +119,7 @@ func (q *question) survey() (s nodeSurvey) {
 	return s
 }
 
-// addRefusing counts a node that only a refusal keeps from the ask.
+// addRefusing counts a node that would accept the ask if it had not refused it.
 func (s *nodeSurvey) addRefusing(n *objects.Node, q *question) {
 	s.large = s.large || n.Total().Covers(q.ask.Shape().Vector())
 	if !q.enoughFree(n) || q.facts.RefusedUntil == nil {
@@ -142,7 +142,7 @@ func (q *question) enoughFree(n *objects.Node) bool {
 	return true
 }
 
-// missingOn is what must become free on n before the ask fits there. It is valid until the next call.
+// missingOn returns what must become free on n before the ask fits there. The vector is valid until the next call.
 func (q *question) missingOn(n *objects.Node) resources.Vector {
 	v := q.ask.Shape().Vector()
 	missing := append(q.missing[:0], v...)
@@ -155,7 +155,7 @@ func (q *question) missingOn(n *objects.Node) resources.Vector {
 	return missing
 }
 
-// missingShare is the largest part of its capacity that must become free on n.
+// missingShare returns the largest part of its capacity that must become free on n.
 func (q *question) missingShare(n *objects.Node) (share float64) {
 	for k, missing := range q.missingOn(n) {
 		if missing > 0 {
@@ -165,7 +165,7 @@ func (q *question) missingShare(n *objects.Node) (share float64) {
 	return share
 }
 
-// figuresOn are the figures of a node.
+// figuresOn returns the figures of a node.
 func (q *question) figuresOn(n *objects.Node) (figures []Figure) {
 	for k, requested := range q.ask.Shape().Vector() {
 		if k := resources.Index(k); requested > 0 {
@@ -178,7 +178,7 @@ func (q *question) figuresOn(n *objects.Node) (figures []Figure) {
 	return figures
 }
 
-// nodeChanges are the changes with which a node would have enough for the ask, and admit it.
+// nodeChanges returns the changes with which a node would have enough for the ask, and admit it.
 func (q *question) nodeChanges(s *nodeSurvey) (changes []Change) {
 	x := q.ask
 	if n := s.leastMissing.node; n != nil {
@@ -216,7 +216,7 @@ func (q *question) nodeChanges(s *nodeSurvey) (changes []Change) {
 	return changes
 }
 
-// requiredOfNodes is what else than resources a new node must have; empty: nothing.
+// requiredOfNodes says what a new node must have besides resources; empty: nothing.
 func (q *question) requiredOfNodes() string {
 	if c := q.ask.Shape().Constraints(); c.Parsed() == nil && c.Domain() == nil {
 		return ""

@@ -18,8 +18,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// performed are the commands that perform a change; nil: the test cannot, for example because a queue is dynamic and
-// has its max from a template.
+// performed returns the commands that perform a change; nil: the test cannot, for example because a queue is dynamic
+// and has its max from a template.
 func performed(core *scheduler.Core, e *scheduler.Explanation, c explain.Change) []scheduler.Command {
 	p := core.Partition()
 	switch c.Action {
@@ -75,7 +75,7 @@ func wouldOverflow(p *objects.Partition, added resources.Amounts) bool {
 	return slices.ContainsFunc(p.Capacity(), func(n resources.Quantity) bool { return n > 1<<60 })
 }
 
-// smallerChange is a change that is just too small; ok is false if there is none.
+// smallerChange returns a change that is just too small; ok is false if there is none.
 func smallerChange(c explain.Change, r *rand.Rand) (smaller explain.Change, ok bool) {
 	switch smaller = c; c.Action {
 	case explain.SubmitMembers, explain.EndApplications, explain.RaiseLimitMaxApplications,
@@ -95,7 +95,7 @@ func smallerChange(c explain.Change, r *rand.Rand) (smaller explain.Change, ok b
 	return smaller, !smaller.Amounts.IsZero()
 }
 
-// overwritten is a with the quantities of b in place of its own.
+// overwritten returns a with the quantities of b in place of its own.
 func overwritten(a, b resources.Amounts) resources.Amounts {
 	all := a.Map()
 	maps.Copy(all, b.Map())
@@ -156,7 +156,7 @@ func freed(p *objects.Partition, c explain.Change) (commands []scheduler.Command
 	return commands
 }
 
-// allocationsOf are the allocations that a change may free something of. Placeholders and members of gangs are left
+// allocationsOf returns the allocations that a change may free something of. Placeholders and members of gangs are left
 // out: their size has a meaning to others.
 func allocationsOf(p *objects.Partition, c explain.Change) (all []*objects.Allocation) {
 	for _, n := range p.Nodes() {
@@ -221,7 +221,7 @@ func untainted(p *objects.Partition, c explain.Change) []scheduler.Command {
 	return []scheduler.Command{scheduler.SetAttributes{Node: c.Node, Attributes: attributes}}
 }
 
-// raised is a configuration with a raised bound; nil: the queue is not in the configuration.
+// raised returns a configuration with a raised bound; nil: the queue is not in the configuration.
 func raised(p *objects.Partition, c explain.Change) []scheduler.Command {
 	conf := p.Config()
 	root, found := withRaised(conf.Root, c.Queue, objects.QueuePath(conf.Root.Name), func(q *configs.Queue) {

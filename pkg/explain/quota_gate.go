@@ -28,8 +28,8 @@ func (q *question) quotaGate(c quota.Constraint) {
 	q.add(g, q.resourceChanges(c, &g)...)
 }
 
-// resourceChanges are the changes that open the gate of a constraint on resources: to free what is missing, unless even
-// that would not do, or to raise the bound.
+// resourceChanges returns the changes that open the gate of a constraint on resources: to free what is missing, unless
+// even that would not do, or to raise the bound.
 func (q *question) resourceChanges(c quota.Constraint, g *Gate) (changes []Change) {
 	if !g.Closed {
 		return nil
@@ -42,7 +42,7 @@ func (q *question) resourceChanges(c quota.Constraint, g *Gate) (changes []Chang
 		}
 		missing[f.Resource] = f.Missing()
 		needed[f.Resource] = resources.AddSaturated(f.Max, f.Missing())
-		freeable = freeable && f.Requested <= f.Max // of the capacity of the cluster, TooSmall says nothing
+		freeable = freeable && f.Requested <= f.Max // TooSmall says nothing about the capacity of the cluster
 	}
 	free := Change{Action: FreeInQueue, Queue: objects.QueuePath(c.Queue().Path()), Amounts: resources.FromMap(missing)}
 	raise := Change{Action: RaiseQueueMax, Queue: free.Queue, Amounts: resources.FromMap(needed)}
@@ -63,8 +63,8 @@ func (q *question) resourceChanges(c quota.Constraint, g *Gate) (changes []Chang
 	return append(changes, raise)
 }
 
-// applicationChanges are the changes that open the gate of a constraint on applications: to end as many as are too
-// many, or to raise the bound.
+// applicationChanges returns the changes that open the gate of a constraint on applications: to end the surplus of
+// applications, or to raise the bound.
 func (q *question) applicationChanges(c quota.Constraint) []Change {
 	running, bound := c.Running()
 	end := Change{Action: EndApplications, Queue: objects.QueuePath(c.Queue().Path()), Count: uint64(running) - bound + 1}

@@ -22,10 +22,10 @@ type Level struct {
 	Before int    // how many members come before it
 	Of     int    // how many members there are, with pending asks
 	First  []Ahead
-	Orders []policies.Criterion // what the level is ordered by, the strongest first
+	Orders []policies.Criterion // the criteria of the level, the strongest first
 }
 
-// LevelKind is what a Level compares.
+// LevelKind says what a Level compares.
 type LevelKind uint8
 
 // The kinds of levels.
@@ -35,10 +35,10 @@ const (
 	Asks                          // those of an application
 )
 
-// Code is the stable code of the kind.
+// Code returns the stable code of the kind.
 func (k LevelKind) Code() string { return [...]string{"queues", "applications", "asks"}[k] }
 
-// Member is a queue, application or ask with what it is ordered by.
+// Member is a queue, application or ask with its sort key.
 type Member struct {
 	Name      string
 	Priority  int32
@@ -46,16 +46,16 @@ type Member struct {
 	Submitted time.Time // of an application: its submission; of an ask: its creation; zero for queues
 }
 
-// Ahead is a member that comes before the one on the path of the ask, and the criterion that decides so.
+// Ahead is a member that comes before the one on the path of the ask, and the criterion that decided.
 type Ahead struct {
 	Member
 	By policies.Criterion
 }
 
-// maxAhead is how many members ahead a level lists: the first in order.
+// maxAhead bounds the members ahead that a level lists: the first in order.
 const maxAhead = 3
 
-// RankOf is the rank of x. Requires: as for Gates. The cost grows with the number of members that come before.
+// RankOf returns the rank of x. Requires: as for Gates. The cost grows with the number of members that come before.
 func RankOf(x *objects.Allocation) Rank {
 	r, path := Rank{}, pathTo(x.Application().Queue())
 	for i, parent := range path[:len(path)-1] {
@@ -65,7 +65,7 @@ func RankOf(x *objects.Allocation) Rank {
 	return r
 }
 
-// pathTo are the queues from root to leaf.
+// pathTo returns the queues from root to leaf.
 func pathTo(leaf *objects.Queue) (path []*objects.Queue) {
 	for q := leaf; q != nil; q = q.Parent() {
 		path = append([]*objects.Queue{q}, path...)

@@ -2,9 +2,9 @@ package feasibility
 
 import "slices"
 
-// blockSize is how many slots a block of an index has at most, and blockFill how many when an
-// index is built at once. One slot more, which a block has before it is halved, takes 896 bytes, as the allocator has
-// them.
+// blockSize bounds the slots of a block of an index. blockFill is the number of slots that a block gets when an index
+// is built at once. A block has one slot more before it is halved: it then takes 896 bytes, a size class of the
+// allocator.
 const (
 	blockSize = 36
 	blockFill = 30
@@ -20,18 +20,19 @@ type block[T any] struct {
 	union    Mask        // the union of the masks below
 	oneWord  [1]uint64   // storage of union, while masks have no other word
 
-	// wide has what does not fit into slots: the words of the mask of each behind the first, as many as union has.
+	// wide holds the words of the masks that do not fit into slots: those after the first, as many for each slot as union
+	// has.
 	wide []uint64
 }
 
-// newLeafBlock is a block without slots, which are expected to be n.
+// newLeafBlock returns a block without slots, with space for n.
 func newLeafBlock[T any](n int) *block[T] {
 	b := &block[T]{slots: make([]slot[T], 0, n)}
 	b.union = b.oneWord[:]
 	return b
 }
 
-// newParentBlock is a block of other blocks, whose summaries are up to date.
+// newParentBlock returns a block of other blocks, whose summaries are up to date.
 func newParentBlock[T any](below []*block[T]) *block[T] {
 	b := newLeafBlock[T](blockSize + 1)
 	b.children = append(make([]*block[T], 0, blockSize+1), below...)
@@ -45,7 +46,7 @@ func newParentBlock[T any](below []*block[T]) *block[T] {
 
 func (b *block[T]) isLeaf() bool { return len(b.children) == 0 }
 
-// lastItem is the last item below b.
+// lastItem returns the last item below b.
 func (b *block[T]) lastItem() T {
 	for !b.isLeaf() {
 		b = b.children[len(b.children)-1]
@@ -95,8 +96,8 @@ func (b *block[T]) halve(o *Order[T], right *block[T]) *block[T] {
 	return right
 }
 
-// propagate updates the summaries from b upwards, as far as they change. words are those of masks that may have changed
-// in b.
+// propagate updates the summaries from b upwards, as far as they change. words says which words of masks in b may have
+// changed.
 func (b *block[T]) propagate(words wordSet) {
 	for b.refreshSummary(words) && b.parent != nil {
 		words = b.parent.setSlot(slices.Index(b.parent.children, b), b.last, b.union)
@@ -104,7 +105,7 @@ func (b *block[T]) propagate(words wordSet) {
 	}
 }
 
-// propagateInsertion is propagate after slot i, whose mask is m, was inserted.
+// propagateInsertion is propagate after the insertion of slot i, whose mask is m.
 func (b *block[T]) propagateInsertion(i int, m Mask) {
 	var added wordSet
 	for k, word := range m {

@@ -2,12 +2,12 @@ package feasibility
 
 import "slices"
 
-// The slots of a block, and the words of masks that they have no place for.
+// The slots of a block, and the mask words that the slots have no place for.
 
-// width is how many words masks have behind the first.
+// width returns the number of words of a mask after the first.
 func (b *block[T]) width() int { return len(b.union) - 1 }
 
-// wideOf is the words of the mask of slot i behind the first.
+// wideOf returns the words after the first of the mask of slot i.
 func (b *block[T]) wideOf(i int) []uint64 { return b.wide[i*b.width() : (i+1)*b.width()] }
 
 // has reports whether the mask of slot i has a shape.
@@ -18,7 +18,7 @@ func (b *block[T]) has(i, shape int) bool {
 	return Mask(b.wideOf(i)).Has(shape - wordBits)
 }
 
-// wordsOf is the words of the mask of slot i that are not 0.
+// wordsOf returns the words of the mask of slot i that are not 0.
 func (b *block[T]) wordsOf(i int) (words wordSet) {
 	if b.slots[i].mask != 0 {
 		words.add(0)
@@ -31,8 +31,8 @@ func (b *block[T]) wordsOf(i int) (words wordSet) {
 	return words
 }
 
-// nextSlot is the first slot, from slot i on, whose mask intersects f; the number of slots: there is none. first and
-// end are the common words of the union and f, of which there is one.
+// nextSlot returns the first slot, from slot i on, whose mask intersects f; the number of slots: there is none. first
+// and end bound the words that the union and f have in common; there is at least one.
 func (b *block[T]) nextSlot(i int, f Mask, first, end int) int {
 	if end == 1 {
 		for word := f[0]; i < len(b.slots) && b.slots[i].mask&word == 0; i++ {
@@ -122,7 +122,7 @@ func (b *block[T]) moveSlot(i, j int) {
 	if b.width() == 0 {
 		return
 	}
-	words := append(b.wide[len(b.wide):], b.wideOf(i)...) // nothing is allocated, if there is space for another slot
+	words := append(b.wide[len(b.wide):], b.wideOf(i)...) // allocates nothing if there is space for another slot
 	if w := b.width(); i < j {
 		copy(b.wide[i*w:j*w], b.wide[(i+1)*w:(j+1)*w])
 	} else {

@@ -1,19 +1,19 @@
 package feasibility
 
-// Few entries are in the index itself, without a block: most queues have few children, most leaves few applications,
+// A few entries are in the index itself, without a block: most queues have few children, most leaves few applications,
 // and most applications few ask groups. So a search reads one place in memory for each level of the queue tree.
 
-// maxFew is how many entries an index has without a tree.
+// maxFew bounds the entries of an index without a tree.
 const maxFew = 4
 
-// few is the entries of an index without a tree, whose masks have one word.
+// few holds the entries of an index without a tree, whose masks have one word.
 type few[T any] struct {
 	union [1]uint64 // of the masks
 	slots [maxFew]slot[T]
 }
 
-// slot is an entry of an index, or a block of its tree, in the order of the index. What a search reads of entries and
-// blocks is in slots, one after the other in memory.
+// slot is an entry of an index, or a block of its tree, in the order of the index. It holds what a search reads of
+// entries and blocks, so that a search reads consecutive memory.
 type slot[T any] struct {
 	item T      // the item; of a block: none
 	key  uint64 // the abbreviated key of the item, or of the last item of the block
@@ -21,7 +21,7 @@ type slot[T any] struct {
 }
 
 func (t *few[T]) refreshUnion() {
-	t.union[0] = t.slots[0].mask | t.slots[1].mask | t.slots[2].mask | t.slots[3].mask // that of no entry is empty
+	t.union[0] = t.slots[0].mask | t.slots[1].mask | t.slots[2].mask | t.slots[3].mask // unused slots have no mask
 }
 
 // firstOfFew is First without a tree.
@@ -30,7 +30,7 @@ func (x *Index[T]) firstOfFew(f Mask) (found T, ok bool) {
 		return found, false
 	}
 	for i := range x.few.slots {
-		if s := &x.few.slots[i]; s.mask&f[0] != 0 { // that of no entry is empty
+		if s := &x.few.slots[i]; s.mask&f[0] != 0 { // the mask of an unused slot is empty
 			return s.item, true
 		}
 	}
@@ -45,8 +45,8 @@ func (x *Index[T]) eachOfFew(mask uint64, yield func(T) bool) {
 	}
 }
 
-// reindexFew is Reindex without a tree. done is false if the item, whose entry m is, must be indexed in a tree, which
-// there is then.
+// reindexFew is Reindex without a tree; m is the entry of the item. done is false if the item must be indexed in a
+// tree, which then exists.
 func (x *Index[T]) reindexFew(item T, m *Entry[T], member bool) (done bool) {
 	indexed := m.Indexed()
 	switch {
@@ -123,7 +123,7 @@ func (x *Index[T]) refreshFew() (ok bool) {
 		if m.Mask.beyondFirstWord() {
 			return false
 		}
-		s.key, s.mask, m.block = x.Order.abbreviated(s.item), m.Mask.firstWord(), &x.Order.few // the order may be another one
+		s.key, s.mask, m.block = x.Order.abbreviated(s.item), m.Mask.firstWord(), &x.Order.few // the order may have changed
 	}
 	x.few.refreshUnion()
 	return true
@@ -131,7 +131,7 @@ func (x *Index[T]) refreshFew() (ok bool) {
 
 // plant moves the entries to a tree.
 func (x *Index[T]) plant() {
-	b := newLeafBlock[T](max(3, 2*x.n)) // most have few entries, and masks of many words
+	b := newLeafBlock[T](max(3, 2*x.n)) // most trees have few entries, with masks of many words
 	for i, s := range x.few.slots[:x.n] {
 		m := x.Order.Entry(s.item)
 		b.insertSlot(i, s, m.Mask)

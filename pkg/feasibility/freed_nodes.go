@@ -1,11 +1,10 @@
 package feasibility
 
-// MaxFreedNodes is how many freed nodes are recorded at most.
+// MaxFreedNodes bounds the freed nodes that are recorded.
 const MaxFreedNodes = 256
 
-// FreedNodes are the nodes that may have more free resources than before, the latest last. Only that lets
-// a shape fit a node that it did not fit: of a shape that fitted no node, only these nodes are checked
-// again.
+// FreedNodes lists the nodes that may have more free resources than before, the latest last. Only more free resources
+// let a shape fit a node that it did not fit. So for a shape that fitted no node, only these nodes are checked again.
 type FreedNodes[N interface{ Fits(s *Shape) bool }] struct {
 	nodes []N
 	base  uint64 // sequence number of nodes[0]; the first node ever has 1
@@ -20,7 +19,7 @@ func (f *FreedNodes[N]) Add(n N) {
 	f.nodes = append(f.nodes, n)
 }
 
-// next is the sequence number of the next node to add.
+// next returns the sequence number of the next node to add.
 func (f *FreedNodes[N]) next() uint64 { return f.base + uint64(len(f.nodes)) + 1 }
 
 // FitsNone reports whether s is known to fit no node (ASK-35).

@@ -5,34 +5,34 @@ import (
 	"slices"
 )
 
-// Index keeps entries in order and finds the first entry with a slot of a mask without a look at
-// the entries before. A few entries are in the index itself; more are in a B+ tree, each block of which has the union
-// of the masks below it, so the first block that intersects the mask has the first entry that does. Moving an entry and
-// finding the first take logarithmic time.
+// Index keeps entries in order and finds the first entry with a slot of a mask without a look at the entries before. A
+// few entries are in the index itself; more are in a B+ tree. Each block has the union of the masks below it, so the
+// first block that intersects the mask has the first entry that does. Moving an entry and finding the first take
+// logarithmic time.
 //
-// The items own keys and masks. After a change of either, and before another entry of the same
-// index changes, the entry must be reindexed; after changes of many keys, the index resorted, rebuilt or filled.
+// The items own keys and masks. After a change of either, and before another entry of the same index changes, the owner
+// must reindex the entry; after changes of many keys it must resort, rebuild or fill the index.
 type Index[T any] struct {
-	Order *Order[T] // may be that of many indices
+	Order *Order[T] // several indexes may share it
 	few   few[T]    // the entries, unless there is a root
 	root  *block[T] // of the tree; nil: there is none
 	n     int       // number of entries
 }
 
-// Order is the order of items in an index, and where they have their entries. NewOrder makes it.
+// Order is the order of items in an index; it also knows where items have their entries. NewOrder makes it.
 type Order[T any] struct {
 	Compare func(a, b T) int  // total order: never 0 for two different items
 	Entry   func(T) *Entry[T] // the entry of an item in indexes of this order
-	// Abbreviate is an abbreviated key: Abbreviate(a) < Abbreviate(b) only if Compare(a, b) < 0. It is stored in the
-	// index, so that most comparisons read no other item. Nil: items have none.
+	// Abbreviate returns an abbreviated key: Abbreviate(a) < Abbreviate(b) only if Compare(a, b) < 0. The index stores it,
+	// so that most comparisons read no other item. nil: items have none.
 	Abbreviate func(T) uint64
 
-	few  block[T]                          // stands for the block of entries that are in none
+	few  block[T]                          // stands for the block of entries in no block
 	find func(among []slot[T], item T) int // the slot that has the item
 }
 
-// NewOrder returns o complete. An index knows nothing of its items but their order, so that all indexes share its code;
-// where an item is among others is a comparison of pointers, and the order has a function for that, of its type.
+// NewOrder completes o. An index knows nothing of its items but their order, so all indexes share its code. To find an
+// item among others is a comparison of pointers; the order has a function of its type for that.
 func NewOrder[T comparable](o Order[T]) Order[T] {
 	o.find = func(among []slot[T], item T) int {
 		for i := range among {
@@ -45,7 +45,7 @@ func NewOrder[T comparable](o Order[T]) Order[T] {
 	return o
 }
 
-// abbreviated is the abbreviated key of an item.
+// abbreviated returns the abbreviated key of an item.
 func (o *Order[T]) abbreviated(item T) uint64 {
 	if o.Abbreviate == nil {
 		return 0
@@ -56,7 +56,7 @@ func (o *Order[T]) abbreviated(item T) uint64 {
 // Entry is the place of an item in an index. It is a field of the item.
 type Entry[T any] struct {
 	Mask  Mask      // the shapes that can be placed there
-	block *block[T] // nil: not indexed; that of the order: it is among the few
+	block *block[T] // nil: not indexed; Order.few: among the few
 }
 
 // Indexed reports whether e is in the index.
@@ -65,7 +65,7 @@ func (e *Entry[T]) Indexed() bool { return e.block != nil }
 // Reset makes e an entry of no index. Requires: its index was filled anew without it.
 func (e *Entry[T]) Reset() { e.block = nil }
 
-// Len is the number of entries.
+// Len returns the number of entries.
 func (x *Index[T]) Len() int { return x.n }
 
 // RebuildMasks updates the index after masks of entries changed.
@@ -93,7 +93,7 @@ func (x *Index[T]) refreshSlots(b *block[T]) {
 	b.refreshSummary(allWords)
 }
 
-// First is the first item, in order, whose mask intersects f.
+// First returns the first item, in order, whose mask intersects f.
 func (x *Index[T]) First(f Mask) (found T, ok bool) {
 	if x.root == nil {
 		return x.firstOfFew(f)
@@ -114,7 +114,7 @@ func (x *Index[T]) First(f Mask) (found T, ok bool) {
 	}
 }
 
-// Lowest is the first item, whatever its mask; the zero value: there is none.
+// Lowest returns the first item, whatever its mask; the zero value if there is none.
 func (x *Index[T]) Lowest() (item T) {
 	switch b := x.root; {
 	case x.n == 0:
@@ -129,7 +129,7 @@ func (x *Index[T]) Lowest() (item T) {
 	}
 }
 
-// Union is the union of all masks. Read-only.
+// Union returns the union of all masks. Read-only.
 func (x *Index[T]) Union() Mask {
 	if x.root == nil {
 		return x.few.union[:]
@@ -191,7 +191,7 @@ func (x *Index[T]) Reindex(item T, member bool) {
 	}
 }
 
-// reposition moves an item to its position. Within a block no other block changes, except for summaries.
+// reposition moves an item to its place. If that is in the same block, no other block changes, except for summaries.
 func (x *Index[T]) reposition(item T, m *Entry[T]) {
 	b, sought := m.block, x.sought(item)
 	i := x.Order.find(b.slots, item)
@@ -242,7 +242,7 @@ func (x *Index[T]) remove(item T, m *Entry[T]) {
 	if len(b.slots) == 0 {
 		x.root.spare = b
 	}
-	for len(b.slots) == 0 { // empty blocks are removed
+	for len(b.slots) == 0 { // remove empty blocks
 		i = slices.Index(b.parent.children, b)
 		b = b.parent
 		words = b.wordsOf(i)
@@ -250,7 +250,7 @@ func (x *Index[T]) remove(item T, m *Entry[T]) {
 		b.removeSlot(i)
 	}
 	b.propagate(words)
-	for len(x.root.children) == 1 { // a root with a single child is removed
+	for len(x.root.children) == 1 { // remove a root with a single child
 		child := x.root.children[0]
 		child.parent, child.spare = nil, x.root.spare
 		x.root = child
@@ -272,8 +272,8 @@ func (x *Index[T]) split(b *block[T]) {
 	}
 }
 
-// unusedBlock is a block without slots for what b has too much: in many orders items leave blocks at one end and enter
-// others at the other end, so it is the one that became empty, if b is like it.
+// unusedBlock returns a block without slots for the surplus of b. In many orders items leave blocks at one end and
+// enter others at the other end, so it takes the block that became empty last, if that suits b.
 func (x *Index[T]) unusedBlock(b *block[T]) *block[T] {
 	unused := x.root.spare
 	if unused == nil || !b.isLeaf() || unused.width() != b.width() {
@@ -283,7 +283,7 @@ func (x *Index[T]) unusedBlock(b *block[T]) *block[T] {
 	return unused
 }
 
-// Resort sorts all entries again, after keys changed, unless they are in order still.
+// Resort sorts all entries again, after keys changed, unless they are still in order.
 func (x *Index[T]) Resort() {
 	var before T
 	first := true

@@ -2,8 +2,8 @@ package feasibility
 
 import "fmt"
 
-// Check reports the first error of x: an entry out of order or in the wrong place, an abbreviated key or a mask
-// that is not that of its item, or a block whose summary differs from what is below it.
+// Check reports the first error of x: an entry out of order or in the wrong place, an abbreviated key or a mask that
+// differs from that of its item, or a block whose summary differs from what is below it.
 func (x *Index[T]) Check(name string) error {
 	var before T
 	n := 0

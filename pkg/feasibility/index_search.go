@@ -1,14 +1,14 @@
 package feasibility
 
-// search is an item whose position in a tree is sought. Abbreviated keys decide where they differ; only where
-// they are equal are the items compared.
+// search looks for the position of an item in a tree. Abbreviated keys decide where they differ; only where they are
+// equal are the items compared.
 type search[T any] struct {
 	item  T
 	key   uint64 // the abbreviated key of item
 	order *Order[T]
 }
 
-// sought is the search for the position of an item.
+// sought returns the search for the position of an item.
 func (x *Index[T]) sought(item T) search[T] {
 	return search[T]{item, x.Order.abbreviated(item), x.Order}
 }
@@ -25,7 +25,7 @@ func (s *search[T]) compare(b *block[T], i int) int {
 	return s.order.Compare(s.item, t.item)
 }
 
-// positionIn is the position of slot i of b, whose item it is, among the others of b. sameBlock is false if the
+// positionIn returns the position of the item of slot i of b among the other slots of b. sameBlock is false if the
 // position may be in another block.
 func (s *search[T]) positionIn(b *block[T], i int) (j int, sameBlock bool) {
 	n := len(b.slots)
@@ -34,7 +34,7 @@ func (s *search[T]) positionIn(b *block[T], i int) (j int, sameBlock bool) {
 		j = s.between(b, 0, i-1)
 	case i == n-1 || s.compare(b, i+1) < 0:
 		j = i
-	case s.compare(b, n-1) > 0: // often after a placement: the least used node is used more than many then
+	case s.compare(b, n-1) > 0: // frequent after a placement: the least used node becomes more used than many
 		j = n - 1
 	default:
 		j = s.between(b, i+2, n-1) - 1
@@ -42,7 +42,7 @@ func (s *search[T]) positionIn(b *block[T], i int) (j int, sameBlock bool) {
 	return j, (j > 0 || b.isEdge(false)) && (j < n-1 || b.isEdge(true))
 }
 
-// between is the first slot from low on, and before high, that is not before the item; high: there is none.
+// between returns the first slot from low on, and before high, that is not before the item; high: there is none.
 func (s *search[T]) between(b *block[T], low, high int) int {
 	for low < high {
 		if mid := (low + high) / 2; s.compare(b, mid) > 0 {
@@ -54,7 +54,7 @@ func (s *search[T]) between(b *block[T], low, high int) int {
 	return low
 }
 
-// child is the child of b that the item belongs to: the first whose last entry is not before it, or the last.
+// child returns the child of b that the item belongs to: the first whose last entry is not before it, or the last.
 func (s *search[T]) child(b *block[T]) int {
 	low, high := 0, len(b.slots)-1
 	for low < high {

@@ -4,10 +4,10 @@ package feasibility
 // in the set.
 type Mask []uint64
 
-// wordBits is how many slots a word of a mask has.
+// wordBits is the number of slots in a word of a mask.
 const wordBits = 64
 
-// firstWord is the first word of m.
+// firstWord returns the first word of m.
 func (m Mask) firstWord() uint64 {
 	if len(m) == 0 {
 		return 0
@@ -47,8 +47,8 @@ func (m Mask) Intersects(n Mask) bool {
 	return false
 }
 
-// commonWords is the range, from first to before end, of the words in which m and n have a slot in common; first and
-// end are equal: there is none.
+// commonWords returns the range, from first to before end, of the words in which m and n have a slot in common; first
+// and end are equal: there is none.
 func (m Mask) commonWords(n Mask) (first, end int) {
 	for end = min(len(m), len(n)); end > 0 && m[end-1]&n[end-1] == 0; {
 		end--
@@ -95,14 +95,14 @@ func (m *Mask) UnionWith(n Mask) {
 // CopyFrom makes m equal to n, in place.
 func (m *Mask) CopyFrom(n Mask) { *m = append((*m)[:0], n...) }
 
-// Subtract removes from m the slots of n.
+// Subtract removes the slots of n from m.
 func (m Mask) Subtract(n Mask) {
 	for w := range min(len(m), len(n)) {
 		m[w] &^= n[w]
 	}
 }
 
-// IntersectWith removes from m the slots that are not in n.
+// IntersectWith removes the slots from m that are not in n.
 func (m Mask) IntersectWith(n Mask) {
 	for w := range m {
 		if w < len(n) {
@@ -113,7 +113,7 @@ func (m Mask) IntersectWith(n Mask) {
 	}
 }
 
-// wordSet is which words of a mask have changed, or may have. The words from lastWord on are one.
+// wordSet says which words of a mask have changed, or may have. Its last bit stands for all words from lastWord on.
 type wordSet uint64
 
 const (

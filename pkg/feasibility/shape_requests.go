@@ -7,13 +7,13 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// resourceRequests is what shapes request of one resource.
+// resourceRequests holds the quantities of one resource that shapes request.
 type resourceRequests struct {
 	amounts []resources.Quantity // above zero, ascending, each once
 	upTo    []Mask               // upTo[i]: the shapes that request at most amounts[:i], or none
 }
 
-// add records that the shape of slot requests q. It replaces the request of a former shape of slot.
+// add records that the shape of slot requests q. It replaces the request of the shape that had the slot before.
 func (n *resourceRequests) add(slot int, q resources.Quantity) {
 	from := 0 // the first of upTo that has slot
 	if q > 0 {
@@ -59,7 +59,7 @@ func requestOf(s *Shape, k resources.Index) resources.Quantity {
 func (t *Table) DropExceeding(m Mask, k resources.Index, left resources.Quantity) {
 	n := &t.requests[k]
 	low, high := 0, len(n.amounts)
-	if high == 0 || n.amounts[high-1] <= left { // often, and then all slots in use are in the last mask
+	if high == 0 || n.amounts[high-1] <= left { // the usual case; all slots in use are then in the last mask
 		m.IntersectWith(n.upTo[high])
 		return
 	}

@@ -27,15 +27,15 @@ type Table struct {
 	shapes             []*Shape           // shapes and buckets, by slot; nil: free
 	free               []int              // released slots
 	variantSlots       [Variants]Mask     // slots of each variant; the first is unused
-	requiredNodeSlots  Mask               // slots of shapes that require one node
-	pinnedSlots        Mask               // those, and slots of buckets of such shapes
+	requiredNodeSlots  Mask               // slots of shapes that require a node
+	pinnedSlots        Mask               // as requiredNodeSlots, with the buckets of such shapes
 	byRequiredNode     map[string][]int   // slots of shapes that require this node
 	requests           []resourceRequests // by resource index; AddResources adds those of new indexes
 	removedShapes      int                // shapes removed since requests were built
 	requiredInCatchAll int                // number of shapes in catchAll that require one node
 }
 
-// DefaultShapes is how many shapes have slots of their own unless an option says otherwise. A production
+// DefaultShapes is the number of shapes with slots of their own unless an option says otherwise. A production
 // trace of 8,152 tasks has 151 shapes.
 const DefaultShapes = 512
 
@@ -49,8 +49,8 @@ func NewTable(maxExact int) *Table {
 	}
 }
 
-// Acquire finds or makes the shape of a request, for one more user. added has a new slot: it is the shape
-// or its bucket, and the caller must set its slot in all masks; nil: nothing has.
+// Acquire finds or makes the shape of a request, for one more user. If the shape or its bucket got a new slot, added is
+// the one with the new slot, and the caller must set that slot in all masks; else nil.
 func (t *Table) Acquire(names *resources.NameTable, r Request) (s, added *Shape) {
 	key := t.keyOf(r)
 	s = t.byKey[string(key)]
@@ -73,7 +73,7 @@ func (t *Table) Release(names *resources.NameTable, s *Shape) {
 	}
 }
 
-// AcquireVariant uses variant v of s once more. added is as that of Acquire.
+// AcquireVariant uses variant v of s once more. added is the same as for Acquire.
 func (t *Table) AcquireVariant(s *Shape, v Variant) (added *Shape) {
 	if s.variants[v] == nil {
 		s.variants[v] = &Shape{request: s.request, vector: s.vector, plain: s.plain, variant: v}
@@ -92,15 +92,15 @@ func (t *Table) ReleaseVariant(s *Shape, v Variant) {
 	}
 }
 
-// Len is the number of shapes in use, without variants.
+// Len returns the number of shapes in use, without variants.
 func (t *Table) Len() int { return len(t.byKey) }
 
-// Find is the shape of a request; nil: none is in use.
+// Find returns the shape of a request; nil: none is in use.
 func (t *Table) Find(r Request) *Shape {
 	return t.byKey[string(t.keyOf(r))]
 }
 
-// keyOf is the key of a request, until the next call.
+// keyOf returns the key of a request, until the next call.
 func (t *Table) keyOf(r Request) []byte {
 	key := appendShapeKey(t.key, r)
 	t.key = key[:0]
@@ -116,7 +116,7 @@ func (t *Table) Shapes(yield func(*Shape) bool) {
 	}
 }
 
-// Slots yields what has a slot: shapes, variants and buckets, by slot.
+// Slots yields everything that has a slot: shapes, variants and buckets, by slot.
 func (t *Table) Slots(yield func(*Shape) bool) {
 	for _, s := range t.shapes {
 		if s != nil && !yield(s) {
@@ -125,15 +125,14 @@ func (t *Table) Slots(yield func(*Shape) bool) {
 	}
 }
 
-// assign gives s a slot of its own or that of a bucket. It returns what has a new slot, s or its
-// bucket; nil: nothing has.
+// assign gives s a slot of its own or that of a bucket. It returns s or its bucket if that got a new slot, else nil.
 func (t *Table) assign(s *Shape) (added *Shape) {
 	if !t.tableFull && t.exactCount < t.maxExact {
 		t.exactCount++
 		t.add(s)
 		return s
 	}
-	t.tableFull = true // otherwise short-lived shapes would each be added to all masks
+	t.tableFull = true // else short-lived shapes would each be added to all masks
 	key, lowest := bucketOf(s)
 	b := t.buckets[key]
 	switch {
@@ -152,8 +151,8 @@ func (t *Table) assign(s *Shape) (added *Shape) {
 	return added
 }
 
-// release frees the slot of s. Masks keep the bit, which has no meaning until the slot is assigned
-// again; then it is set in all masks.
+// release frees the slot of s. Masks keep the bit, which has no meaning until the slot is used again; then it is set in
+// all masks.
 func (t *Table) release(s *Shape) {
 	if s.bucket == nil {
 		t.exactCount--
@@ -205,12 +204,12 @@ func (t *Table) remove(s *Shape) {
 		t.removeRequired(s)
 	}
 	t.removedShapes++
-	if t.removedShapes > len(t.shapes)+64 { // their amounts are still in requests
+	if t.removedShapes > len(t.shapes)+64 { // requests still has their amounts
 		t.removedShapes, t.requests = 0, t.requests[:0]
 	}
 }
 
-// bucketOf is the key of the bucket of s, and its smallest possible vector: quantities are rounded
+// bucketOf returns the key of the bucket of s, and the smallest vector of the bucket: quantities are rounded
 // down to three binary digits.
 func bucketOf(s *Shape) (key string, lowest resources.Vector) {
 	lowest = make(resources.Vector, len(s.vector))
@@ -268,7 +267,7 @@ func (t *Table) AddCatchAll(m *Mask) {
 	}
 }
 
-// Rejecting is the set of the slots of shapes whose constraints do not admit n; nil: there is none.
+// Rejecting returns the set of the slots of shapes whose constraints do not admit n; nil: there is none.
 func (t *Table) Rejecting(n *constraints.Node) (rejected Mask) {
 	for s := range t.Slots {
 		if !s.Admits(n) {
@@ -281,7 +280,7 @@ func (t *Table) Rejecting(n *constraints.Node) (rejected Mask) {
 // KeepPinned removes from m the shapes that fit schedulable nodes only.
 func (t *Table) KeepPinned(m Mask) { m.IntersectWith(t.pinnedSlots) }
 
-// KeepRequiredNodes removes from m the slots that no shape has that requires a node.
+// KeepRequiredNodes removes from m the slots that no shape with a required node has.
 func (t *Table) KeepRequiredNodes(m Mask) {
 	catchAll := t.requiredInCatchAll > 0 && m.Has(t.catchAll.slot)
 	t.KeepPinned(m)

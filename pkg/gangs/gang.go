@@ -32,10 +32,11 @@ type TaskGroup struct {
 	ended        int               // those that ended otherwise
 }
 
-// Live is how many placeholders have not ended. One that has timed out has ended when its release was ordered.
+// Live returns how many placeholders have not ended. One that has timed out has ended when its release was ordered.
 func (t *TaskGroup) Live() int { return t.Count - t.Replaced - t.TimedOut - t.ended }
 
-// New is the gang of an application without placeholders, except for virtual ones, which there are from the beginning.
+// New returns the gang of an application without placeholders, except for virtual ones, which there are from the
+// beginning.
 func New(s Spec) *Gang {
 	g := &Gang{spec: s, members: make([]int, len(s.Virtual))}
 	for _, v := range s.Virtual {
@@ -45,13 +46,13 @@ func New(s Spec) *Gang {
 	return g
 }
 
-// Style is the style of g.
+// Style returns the style of g.
 func (g *Gang) Style() Style { return g.spec.Style }
 
-// Requested is what all placeholders request together; empty: not declared.
+// Requested returns the resources that all placeholders request together; empty: not declared.
 func (g *Gang) Requested() resources.Amounts { return g.spec.Requested }
 
-// Groups are the task groups that have had a placeholder, in the order of the first one. Read-only.
+// Groups returns the task groups that have had a placeholder, in the order of the first one. Read-only.
 func (g *Gang) Groups() []TaskGroup { return g.groups }
 
 // Admits reports whether a real ask may name a task group: g has it, or has none at all, as when the resource manager
@@ -60,7 +61,7 @@ func (g *Gang) Admits(taskGroup string) bool {
 	return g == nil || len(g.groups) == 0 || g.find(taskGroup) != nil
 }
 
-// Live is how many placeholders have not ended.
+// Live returns how many placeholders have not ended.
 func (g *Gang) Live() int { return g.live }
 
 // HoldsBack reports whether real asks of a task group wait for its placeholders: some of them have not ended (GAN-4).
@@ -135,7 +136,7 @@ func (g *Gang) Start(now time.Time) (changed bool) {
 	return !g.deadline.Equal(before)
 }
 
-// Deadline is when the timeout ends; the zero time: there is none.
+// Deadline returns the end of the placeholder timeout; the zero time: there is none.
 func (g *Gang) Deadline() time.Time { return g.deadline }
 
 // Expire ends the timeout.
@@ -150,7 +151,7 @@ func (g *Gang) Resumed() bool { return g.resumed }
 // CountEnding adds n to the number of placeholders whose release is ordered and not confirmed.
 func (g *Gang) CountEnding(n int) { g.ending += n }
 
-// Ending is that number.
+// Ending returns the number of ending placeholders.
 func (g *Gang) Ending() int { return g.ending }
 
 func (g *Gang) find(taskGroup string) *TaskGroup {

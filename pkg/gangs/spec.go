@@ -29,7 +29,7 @@ func (s Style) String() string { return [...]string{"Soft", "Hard"}[s] }
 // DefaultTimeout is the placeholder timeout of a gang that declares none.
 const DefaultTimeout = 15 * time.Minute
 
-// Spec is what the RM declares about the gang of an application. The zero value declares nothing.
+// Spec holds what the RM declares about the gang of an application. The zero value declares nothing.
 type Spec struct {
 	Requested resources.Amounts // what all placeholders request together; empty: not declared
 	Timeout   time.Duration     // placeholder timeout; zero or less: DefaultTimeout
@@ -38,7 +38,7 @@ type Spec struct {
 	Virtual   []VirtualGroup // task groups whose placeholders are virtual; empty: the RM sends placeholders
 }
 
-// TimeoutOf is a timeout in milliseconds. Zero, a negative number and one that is too large for a duration are not
+// TimeoutOf returns a timeout in milliseconds. Zero, a negative number and one that is too large for a duration are not
 // declared: 0 (GAN-2).
 func TimeoutOf(milliseconds int64) time.Duration {
 	if milliseconds <= 0 || milliseconds > math.MaxInt64/int64(time.Millisecond) {
@@ -55,7 +55,8 @@ func (s *Spec) Declared() bool {
 // minTimeout is the least time that a gang has, however old its application is.
 const minTimeout = time.Millisecond
 
-// deadline is when a timeout that begins at now ends. It counts from the creation of the application, if that is known
+// deadline returns the end of a timeout that begins at now. It counts from the creation of the application, if that is
+// known
 // and earlier (GAN-2).
 func (s *Spec) deadline(now time.Time) time.Time {
 	timeout, from := s.Timeout, now

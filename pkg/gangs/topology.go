@@ -31,7 +31,7 @@ func (t *Topology) Declared() bool { return len(t.Levels) > 0 }
 // Requires reports whether one domain must have all members.
 func (t *Topology) Requires() bool { return t.Declared() && t.Required != NoLevel }
 
-// First is the index of the level at which the search for one domain begins. Requires: t is declared.
+// First returns the index of the level at which the search for one domain begins. Requires: t is declared.
 func (t *Topology) First() int {
 	if t.Preferred != NoLevel {
 		return t.Preferred
@@ -82,7 +82,7 @@ func readTopology(text json.RawMessage) (t Topology, err error) {
 	return Topology{Levels: levels, Required: required, Preferred: preferred}, nil
 }
 
-// labels are the labels that are required and preferred, in this order.
+// labels returns the labels that are required and preferred, in this order.
 func (s *sentTopology) labels() (labels []string) {
 	for _, label := range []*string{s.Required, s.Preferred} {
 		if label != nil {
@@ -107,7 +107,7 @@ func checkLevels(levels []string) error {
 	return nil
 }
 
-// levelOf is the index of a label among the levels; NoLevel: there is no label.
+// levelOf returns the index of a label among the levels; NoLevel: there is no label.
 func levelOf(levels []string, name string, label *string) (level int, err error) {
 	if label == nil {
 		return NoLevel, nil
@@ -119,7 +119,7 @@ func levelOf(levels []string, name string, label *string) (level int, err error)
 	return level, nil
 }
 
-// refuseTopology is an error if a task group of an application has a topology although its placeholders are not
+// refuseTopology returns an error if a task group of an application has a topology although its placeholders are not
 // virtual: they are placed one by one, and nothing plans them as a whole (GAN-29). What else the tag has is not read,
 // so no other mistake in it is one here.
 func refuseTopology(tags map[string]string) error {

@@ -59,7 +59,7 @@ func ReadVirtual(tags map[string]string) ([]VirtualGroup, error) {
 	return groups, nil
 }
 
-// sentTaskGroup is what is read of a task group. Its members carry what else there is in YuniKorn's annotation.
+// sentTaskGroup has the fields of a task group that are read. YuniKorn's annotation has more: the members carry them.
 type sentTaskGroup struct {
 	Name        string                     `json:"name"`
 	MinMember   json.Number                `json:"minMember"`
@@ -120,7 +120,7 @@ func (t *sentTaskGroup) read() (g VirtualGroup, err error) {
 	return VirtualGroup{Name: t.Name, MinMember: n, MinResources: resources.FromMap(amounts), Topology: topology}, nil
 }
 
-// shortened is text without what would make a message too long.
+// shortened cuts a text that would make a message too long.
 func shortened(text string) string {
 	if len(text) > maxQuoted {
 		return strings.ToValidUTF8(text[:maxQuoted], "") + "..."
@@ -128,8 +128,8 @@ func shortened(text string) string {
 	return text
 }
 
-// RequestedBy is what the members of the groups request together, as declared. A sum beyond 64 bits is the largest
-// number.
+// RequestedBy returns the sum of what the members of the groups request, as declared. A sum beyond 64 bits becomes the
+// largest number.
 func RequestedBy(groups []VirtualGroup) resources.Amounts {
 	sum := map[string]resources.Quantity{}
 	for _, g := range groups {
@@ -151,7 +151,7 @@ func (g *Gang) Virtual() bool { return len(g.spec.Virtual) > 0 }
 // been replaced nor timed out.
 func (g *Gang) Waits() bool { return g.Virtual() && g.live > 0 }
 
-// Topology is the topology of a task group; nil: it has none.
+// Topology returns the topology of a task group; nil: it has none.
 func (g *Gang) Topology(taskGroup string) *Topology {
 	for i := range g.spec.Virtual {
 		if v := &g.spec.Virtual[i]; v.Name == taskGroup && v.Topology.Declared() {
@@ -177,7 +177,7 @@ func (g *Gang) PlacedTogether(taskGroup string) bool {
 	return g.Virtual() && t != nil && t.Replaced > 0
 }
 
-// MinMember is how many asks of a task group are placed together; zero: none are, or no longer.
+// MinMember returns how many asks of a task group are placed together; zero: none are, or no longer.
 func (g *Gang) MinMember(taskGroup string) int {
 	if !g.Virtual() {
 		return 0
@@ -203,7 +203,7 @@ func (g *Gang) CountMember(taskGroup string, n int) (waits bool) {
 	return true
 }
 
-// Members is how many asks of a task group are pending, if they wait to be placed together.
+// Members returns how many asks of a task group are pending, if they wait to be placed together.
 func (g *Gang) Members(taskGroup string) int {
 	i := slices.IndexFunc(g.groups, func(t TaskGroup) bool { return t.Name == taskGroup })
 	if i < 0 || !g.Waits() {
@@ -212,7 +212,7 @@ func (g *Gang) Members(taskGroup string) int {
 	return g.members[i]
 }
 
-// Incomplete is the first task group that has fewer pending asks than are placed together. ok is false if there is
+// Incomplete returns the first task group that has fewer pending asks than are placed together. ok is false if there is
 // none, or nothing waits.
 func (g *Gang) Incomplete() (taskGroup string, ok bool) {
 	if !g.Waits() {
@@ -238,7 +238,7 @@ func (g *Gang) Ready() bool {
 // Refuse records why the members could not be placed together.
 func (g *Gang) Refuse(reason string) { g.refusal = reason }
 
-// Refusal is why the members could not be placed together when that was last tried; empty: it was not, or something
+// Refusal says why the members could not be placed together at the last attempt; empty: there was none, or something
 // has changed since.
 func (g *Gang) Refusal() string { return g.refusal }
 

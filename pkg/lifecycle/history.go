@@ -29,13 +29,13 @@ type Ended struct {
 	Usage     *Usage            // of its ended allocations; nil: none ran for a second
 }
 
-// rare is what few records have.
+// rare holds fields that few records have.
 type rare struct {
 	message string
 	gang    []gangs.TaskGroup
 }
 
-// Message is the reason of a rejection, otherwise empty.
+// Message returns the reason of a rejection, otherwise empty.
 func (e *Ended) Message() string {
 	if e.rare == nil {
 		return ""
@@ -43,7 +43,7 @@ func (e *Ended) Message() string {
 	return e.rare.message
 }
 
-// Gang are the counts of its task groups at its end; none: it never had a placeholder, or that is not known.
+// Gang returns the counts of its task groups at its end; none: it never had a placeholder, or that is not known.
 func (e *Ended) Gang() []gangs.TaskGroup {
 	if e.rare == nil {
 		return nil
@@ -60,14 +60,14 @@ func (e *Ended) WithMessage(reason string) *Ended {
 // SetGang sets the counts of the task groups of e, which is new.
 func (e *Ended) SetGang(groups []gangs.TaskGroup) { e.rare = &rare{gang: slices.Clone(groups)} }
 
-// Number is the number of e in its history, in the order of the ends. It wraps around: of two, the later one has the
-// larger number by the sign of their difference.
+// Number returns the number of e in its history, in the order of the ends. It wraps around: of two, the later one has
+// the larger number by the sign of their difference.
 func (e *Ended) Number() uint32 { return e.number }
 
 // maxMessageBytes is the maximum length of the reason of a rejection in the history.
 const maxMessageBytes = 1024
 
-// NewRejection is the record of an application that was rejected for a reason, which is truncated to
+// NewRejection returns the record of an application that was rejected for a reason, which is truncated to
 // maxMessageBytes.
 func NewRejection(id string, user security.User, queue, reason string, now time.Time) *Ended {
 	to, _ := New.After(RejectApplication)
@@ -99,7 +99,7 @@ type History struct {
 	count      uint32                    // number of entries ever added; it wraps around
 }
 
-// NewHistory is an empty history that keeps at most maxEntries records, each for the retention time. unique: only
+// NewHistory returns an empty history that keeps at most maxEntries records, each for the retention time. unique: only
 // the newest record of an ID is kept.
 func NewHistory(retention time.Duration, maxEntries int, unique bool) History {
 	h := History{retention: retention, maxEntries: maxEntries, unique: unique, newest: map[string]*list.Element{}}
@@ -107,10 +107,10 @@ func NewHistory(retention time.Duration, maxEntries int, unique bool) History {
 	return h
 }
 
-// List is the records, oldest first. It does not change when the history does.
+// List returns the records, oldest first. It does not change when the history does.
 func (h *History) List() persistent.List[Ended] { return h.view.List() }
 
-// Last is the newest record of an ID; nil: there is none.
+// Last returns the newest record of an ID; nil: there is none.
 func (h *History) Last(id string) *Ended {
 	if e, ok := h.newest[id]; ok {
 		return e.Value.(*Ended)
@@ -141,7 +141,7 @@ func (h *History) Expire(now time.Time) (removed []*Ended) {
 	return removed
 }
 
-// NextExpiry is when the retention time of the oldest record is over. ok is false if there is none.
+// NextExpiry returns the end of the retention time of the oldest record. ok is false if there is none.
 func (h *History) NextExpiry() (at time.Time, ok bool) {
 	if h.list.Len() == 0 {
 		return time.Time{}, false
@@ -160,7 +160,7 @@ func (h *History) removeOldest() *Ended {
 	return e
 }
 
-// Check is the first contradiction within the history; nil: there is none.
+// Check returns the first contradiction within the history; nil: there is none.
 func (h *History) Check() error {
 	seen := map[string]*list.Element{}
 	for e := h.list.Front(); e != nil; e = e.Next() {

@@ -11,7 +11,7 @@ type Lifetimes struct {
 	MaxEnded   int           // maximum number of completed, and of rejected, applications in the history (APP-40)
 }
 
-// DefaultLifetimes are those of YuniKorn, with a bound on the number of remembered applications.
+// DefaultLifetimes returns the lifetimes of YuniKorn, with a bound on the number of remembered applications.
 func DefaultLifetimes() Lifetimes {
 	return Lifetimes{Completing: 30 * time.Second, Completed: 72 * time.Hour, Rejected: 72 * time.Hour, MaxEnded: 50_000}
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Reason is why an application entered a state.
+// Reason says why an application entered a state.
 type Reason uint8
 
 // The reasons to enter a state.
@@ -44,12 +44,12 @@ type Change struct {
 	Reason Reason
 }
 
-// NewChange is the entry into a state at a time.
+// NewChange returns the entry into a state at a time.
 func NewChange(to State, reason Reason, at time.Time) Change {
 	return Change{State: to, Reason: reason, at: at.UnixNano()}
 }
 
-// At is when the state was entered.
+// At returns the time at which the state was entered.
 func (c Change) At() time.Time { return time.Unix(0, c.at).UTC() }
 
 // A state log is bounded (APP-42): an application with one ask at a time enters two states with
@@ -62,7 +62,7 @@ const (
 // Log is the states that an application entered after New, oldest first.
 type Log []Change
 
-// With is the log with one more entry. A full log loses the oldest entry after the first
+// With returns the log with one more entry. A full log loses the oldest entry after the first
 // keptFirstEntries.
 func (l Log) With(c Change) Log {
 	if len(l) == maxLogEntries {

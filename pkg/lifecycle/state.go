@@ -87,7 +87,7 @@ var nextState = func() (n [states][events]State) {
 
 const noTransition = states
 
-// After is the state after e in state s. ok is false if there is no transition.
+// After returns the state after e in state s. ok is false if there is no transition.
 func (s State) After(e Event) (to State, ok bool) {
 	to = nextState[s][e]
 	return to, to != noTransition

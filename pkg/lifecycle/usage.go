@@ -49,7 +49,7 @@ type typeTotal struct {
 	total        resources.Total
 }
 
-// Usage is the sum until now; nil: no allocation ran for a second.
+// Usage returns the sum until now; nil: no allocation ran for a second.
 func (u UsageSum) Usage() *Usage {
 	if u.s == nil {
 		return nil

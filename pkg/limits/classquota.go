@@ -52,10 +52,10 @@ func Scopes(quotas []ClassQuota) []Scope {
 	return out
 }
 
-// IndexForAll is the index of the quota that counts all users together; -1: there is none.
+// IndexForAll returns the index of the quota that counts all users together; -1: there is none.
 func (s *Scope) IndexForAll() int { return s.forAll }
 
-// IndexForUser is the index of the quota that counts a user: the one that names the user, or else the one with
+// IndexForUser returns the index of the quota that counts a user: the one that names the user, or else the one with
 // the wildcard. -1: there is none.
 func (s *Scope) IndexForUser(user string) int {
 	if i, ok := s.names.forUser(user); ok {
@@ -64,7 +64,7 @@ func (s *Scope) IndexForUser(user string) int {
 	return -1
 }
 
-// IndexForGroups is the index of the quota that counts a user with these groups, and the group that it counts:
+// IndexForGroups returns the index of the quota that counts a user with these groups, and the group that it counts:
 // the first that the document names and the user has, or else Wildcard. -1: there is none.
 func (s *Scope) IndexForGroups(groups []string) (i int, group string) {
 	i, group, ok := s.names.forGroups(groups)

@@ -8,10 +8,10 @@ type Bound struct {
 	MaxApplications uint64 // 0: not limited
 }
 
-// Bound is the limit as a bound, without its users and groups.
+// Bound returns the limit as a bound, without its users and groups.
 func (r Limit) Bound() Bound { return Bound{r.MaxResources, r.MaxApplications} }
 
-// Tighten is the smaller of two bounds in each resource, and in applications.
+// Tighten returns the smaller of two bounds in each resource, and in applications.
 func (b Bound) Tighten(c Bound) Bound {
 	apps := b.MaxApplications
 	if apps == 0 || c.MaxApplications != 0 && c.MaxApplications < apps {
@@ -28,7 +28,7 @@ func (b Bound) Equal(c Bound) bool {
 // Path has the limits of a queue and of the queues above it, the queue itself first.
 type Path []*Index
 
-// UserBound is what a user may use along the path: ForUser of each queue, tightened (LIM-3).
+// UserBound returns the bound of a user along the path: ForUser of each queue, tightened (LIM-3).
 func (p Path) UserBound(name string) Bound {
 	var out Bound
 	for _, at := range p {
@@ -39,7 +39,7 @@ func (p Path) UserBound(name string) Bound {
 	return out
 }
 
-// GroupBound is what all members of a group together may use along the path: ForGroup of each queue, tightened
+// GroupBound returns the bound of all members of a group together along the path: ForGroup of each queue, tightened
 // (LIM-7).
 func (p Path) GroupBound(name string) Bound {
 	var out Bound
@@ -51,7 +51,7 @@ func (p Path) GroupBound(name string) Bound {
 	return out
 }
 
-// ResolveGroup is the group that an application of a user with these groups counts for: that of the first queue,
+// ResolveGroup returns the group that an application of a user with these groups counts for: that of the first queue,
 // from the leaf up, where a limit applies (LIM-6). ok is false when none does (LIM-9).
 func (p Path) ResolveGroup(groups []string) (group string, ok bool) {
 	for _, at := range p {

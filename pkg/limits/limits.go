@@ -41,7 +41,7 @@ func NewIndex(list []Limit) *Index {
 	return x
 }
 
-// All are the limits in the order of the document. Read-only.
+// All returns the limits in the order of the document. Read-only.
 func (x *Index) All() []Limit {
 	if x == nil {
 		return nil
@@ -49,8 +49,8 @@ func (x *Index) All() []Limit {
 	return x.list
 }
 
-// ForUser is the limit that holds for a user: the first that names the user, or else the first with the wildcard. The
-// two are not combined (LIM-2).
+// ForUser returns the limit that holds for a user: the first that names the user, or else the first with the wildcard.
+// The two are not combined (LIM-2).
 func (x *Index) ForUser(user string) (Limit, bool) {
 	if x == nil {
 		return Limit{}, false
@@ -58,7 +58,7 @@ func (x *Index) ForUser(user string) (Limit, bool) {
 	return x.at(x.names.forUser(user))
 }
 
-// ForGroup is the limit that holds for a group. Wildcard is a group like any other here; ResolveGroup says which
+// ForGroup returns the limit that holds for a group. Wildcard is a group like any other here; ResolveGroup says which
 // users count in it.
 func (x *Index) ForGroup(group string) (Limit, bool) {
 	if x == nil {
@@ -75,9 +75,9 @@ func (x *Index) at(i int, ok bool) (Limit, bool) {
 	return x.list[i], true
 }
 
-// ResolveGroup is the group that a user with these groups counts for: the first that a limit names and the user has,
-// or else Wildcard if a limit names that (LIM-6, LIM-8). ok is false when no group limit applies; then the queue above
-// decides.
+// ResolveGroup returns the group that a user with these groups counts for: the first that a limit names and the user
+// has, or else Wildcard if a limit names that (LIM-6, LIM-8). ok is false when no group limit applies; then the queue
+// above decides.
 func (x *Index) ResolveGroup(groups []string) (group string, ok bool) {
 	if x == nil {
 		return "", false

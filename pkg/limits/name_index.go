@@ -32,7 +32,7 @@ func (x *nameIndex) add(index int, users, groups []string) {
 	}
 }
 
-// forUser is the index of the element that names the user, or else of the one with the wildcard.
+// forUser returns the index of the element that names the user, or else of the one with the wildcard.
 func (x *nameIndex) forUser(user string) (index int, ok bool) {
 	index, ok = x.users[user]
 	if !ok {
@@ -41,8 +41,8 @@ func (x *nameIndex) forUser(user string) (index int, ok bool) {
 	return index, ok
 }
 
-// forGroups is the index of the element that counts a user with these groups, and the group that it counts: the first
-// that is named and that the user has, or else Wildcard.
+// forGroups returns the index of the element that counts a user with these groups, and the group that it counts: the
+// first that is named and that the user has, or else Wildcard.
 func (x *nameIndex) forGroups(groups []string) (index int, group string, ok bool) {
 	first := len(x.groups)
 	for _, g := range groups {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Operator is how a Selector matches classes. The names are those of Kubernetes (QUO-35).
+// Operator says how a Selector matches classes. The names are those of Kubernetes (QUO-35).
 type Operator uint8
 
 // The operators. In and NotIn have classes, Exists and DoesNotExist have none.
@@ -16,7 +16,7 @@ const (
 	DoesNotExist                 // asks of no class
 )
 
-// Operators are all operators, in the order of their numbers.
+// Operators returns all operators, in the order of their numbers.
 func Operators() []Operator { return []Operator{In, NotIn, Exists, DoesNotExist} }
 
 func (o Operator) String() string { return [...]string{"In", "NotIn", "Exists", "DoesNotExist"}[o] }
@@ -54,7 +54,7 @@ func (s Selector) Matches(class string) bool {
 	return class == ""
 }
 
-// String is the scope in the notation of Kubernetes: "PriorityClass In [a b]".
+// String returns the scope in the notation of Kubernetes: "PriorityClass In [a b]".
 func (s Selector) String() string {
 	text := "PriorityClass " + s.Operator.String()
 	if s.Operator.NeedsClasses() {

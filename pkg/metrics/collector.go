@@ -95,10 +95,10 @@ type gathered struct {
 	metric *dto.Metric
 }
 
-// Desc is part of prometheus.Metric.
+// Desc implements prometheus.Metric.
 func (g gathered) Desc() *prometheus.Desc { return g.desc }
 
-// Write is part of prometheus.Metric.
+// Write implements prometheus.Metric.
 func (g gathered) Write(to *dto.Metric) error {
 	if to == nil {
 		return errors.New("metrics: nothing to write to")

@@ -34,7 +34,7 @@ func TestCollector_HasWhatAScrapeHas(t *testing.T) {
 	})
 }
 
-// ours are the lines of the scheduler in an exposition, sorted: a registry sorts by labels.
+// ours returns the lines of the scheduler in an exposition, sorted: a registry sorts by labels.
 func ours(text string) (lines []string) {
 	for line := range strings.Lines(text) {
 		name := strings.TrimPrefix(strings.TrimPrefix(line, "# HELP "), "# TYPE ")

@@ -126,7 +126,7 @@ func (x *exposition) add(families []*dto.MetricFamily) error {
 	return nil
 }
 
-// inOrder is all sections, in the order of the names of their families.
+// inOrder returns all sections, in the order of the names of their families.
 func (x *exposition) inOrder() []*section {
 	names := make([]string, 0, len(x.sections))
 	for name := range x.sections {
@@ -140,7 +140,7 @@ func (x *exposition) inOrder() []*section {
 	return sections
 }
 
-// bytes is the length of the text of a section.
+// bytes returns the length of the text of a section.
 func (s *section) bytes() int {
 	n := len(s.text)
 	for _, root := range s.queues {

@@ -174,7 +174,7 @@ func (w *fixture) scrape(headers ...string) *httptest.ResponseRecorder {
 	return out
 }
 
-// scrapeLines are the lines of a scrape about names with one of the prefixes. Nothing must have been logged.
+// scrapeLines returns the lines of a scrape about names with one of the prefixes. Nothing must have been logged.
 func (w *fixture) scrapeLines(prefixes ...string) string {
 	w.t.Helper()
 	out := w.scrape()

@@ -38,7 +38,7 @@ func (s *scrape) writeHealth(to *exposition) {
 	}
 }
 
-// healthOf is the state of the loops of the partitions of a cluster, also of those that do not answer.
+// healthOf returns the state of the loops of the partitions of a cluster, also of those that do not answer.
 func healthOf(c *loop.Cluster) map[string]loop.Health {
 	all := map[string]loop.Health{}
 	for _, name := range c.Partitions() {

@@ -18,10 +18,10 @@ var latencyDesc = prometheus.NewDesc(latencyName,
 // the histogram when that is scraped, so that runs are recorded once.
 type yunikornLatency struct{ runs *prometheus.HistogramVec }
 
-// Describe is part of prometheus.Collector.
+// Describe implements prometheus.Collector.
 func (yunikornLatency) Describe(to chan<- *prometheus.Desc) { to <- latencyDesc }
 
-// Collect is part of prometheus.Collector.
+// Collect implements prometheus.Collector.
 func (l yunikornLatency) Collect(to chan<- prometheus.Metric) {
 	all := make(chan prometheus.Metric)
 	go func() {

@@ -74,7 +74,7 @@ func countUsage(nodes persistent.List[scheduler.NodeView]) map[string]*[rangeCou
 	return counts
 }
 
-// rangeOf is the range of used/total. A node that has shrunk may use more than its total.
+// rangeOf returns the range of used/total. A node that has shrunk may use more than its total.
 func rangeOf(used, total int64) int {
 	tenths := float64(used) * rangeCount / float64(total) // exact at whole tenths, where ranges end
 	for r := range rangeCount {

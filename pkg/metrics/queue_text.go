@@ -89,7 +89,7 @@ func writeQueues(partition string, root *scheduler.QueueView, ended endedCounts,
 	return &partitionQueues{w.queue(root, last.root), ended}
 }
 
-// queue is the text of q and all queues below. before is the same queue in the last scrape; nil: it was
+// queue returns the text of q and all queues below. before is the same queue in the last scrape; nil: it was
 // not in it.
 func (w *queueWriter) queue(q *scheduler.QueueView, before *queueText) *queueText {
 	w.slot.Yield()

@@ -80,7 +80,7 @@ func TestScrape_KeptQueuesEqualAFirstScrape(t *testing.T) {
 	}
 }
 
-// linesAboutQueues are the lines of a scrape about the partition, in their order.
+// linesAboutQueues returns the lines of a scrape about the partition, in their order.
 func linesAboutQueues(r io.Reader) string {
 	text, _ := io.ReadAll(r)
 	var b strings.Builder

@@ -105,7 +105,7 @@ func (c *scraper) encode(ctx context.Context, timeout time.Duration) (*encodedSc
 	return x, ctx.Err()
 }
 
-// writeWithSlot is writeAll with a slot for readers, which is released also after a panic.
+// writeWithSlot is writeAll with a slot for readers, which it releases even after a panic.
 func (s *scrape) writeWithSlot(ctx context.Context, to *exposition) {
 	to.slot = cpushare.Readers.Acquire(ctx)
 	defer to.slot.Release()
@@ -212,7 +212,7 @@ func (m *Metrics) writeScrape(w http.ResponseWriter, r *http.Request, x *encoded
 	}
 }
 
-// scrapeTimeout is how long partitions may take to answer.
+// scrapeTimeout returns how long partitions may take to answer.
 func scrapeTimeout(r *http.Request) time.Duration {
 	seconds, err := strconv.ParseFloat(r.Header.Get(timeoutHeader), 64)
 	if err != nil || !(seconds > 0) || seconds > time.Hour.Seconds() {

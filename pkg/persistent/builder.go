@@ -15,7 +15,7 @@ type Builder[T any] struct {
 	published bool   // the slice pages is shared with a List
 }
 
-// Len is the number of items.
+// Len returns the number of items.
 func (b *Builder[T]) Len() int { return b.n }
 
 // Put adds x, or replaces the item with the same key and returns it; nil: there was none.
@@ -62,7 +62,7 @@ func (b *Builder[T]) Remove(x *T) (removed *T) {
 	return removed
 }
 
-// Find is the item with the key of x; nil: there is none.
+// Find returns the item with the key of x; nil: there is none.
 func (b *Builder[T]) Find(x *T) *T {
 	if at, i, found := b.find(x); found {
 		return b.pages[at].items[i]
@@ -79,7 +79,7 @@ func (b *Builder[T]) List() List[T] {
 	return List[T]{pages: b.pages, n: b.n}
 }
 
-// find is the position of x.
+// find returns the position of x.
 func (b *Builder[T]) find(x *T) (at, i int, found bool) {
 	return find(b.pages, func(y *T) int { return b.Compare(y, x) })
 }
@@ -98,7 +98,7 @@ func (b *Builder[T]) mergePage(at int) {
 	}
 }
 
-// writablePage is page at, copied first if it is published.
+// writablePage returns page at, copied first if it is published.
 func (b *Builder[T]) writablePage(at int) *page[T] {
 	b.copyPages()
 	if b.pages[at].epoch != b.epoch {

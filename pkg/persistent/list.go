@@ -23,7 +23,7 @@ type page[T any] struct {
 // pageFill is the number of items of a page after a split; a page has at most twice as many.
 const pageFill = 256
 
-// ListOf is the list of items in the given order.
+// ListOf returns the list of items in the given order.
 func ListOf[T any](items ...*T) List[T] {
 	l := List[T]{n: len(items)}
 	for len(items) > 0 {
@@ -34,7 +34,7 @@ func ListOf[T any](items ...*T) List[T] {
 	return l
 }
 
-// Len is the number of items.
+// Len returns the number of items.
 func (l List[T]) Len() int { return l.n }
 
 // All yields the items in order.
@@ -64,7 +64,7 @@ func (l List[T]) Backward() iter.Seq[*T] {
 	}
 }
 
-// At is item i. Requires: 0 <= i < Len(). Its cost is proportional to the number of pages.
+// At returns item i. Requires: 0 <= i < Len(). Its cost is proportional to the number of pages.
 func (l List[T]) At(i int) *T {
 	for _, p := range l.pages {
 		if i < len(p.items) {
@@ -75,7 +75,7 @@ func (l List[T]) At(i int) *T {
 	panic("persistent: index out of range")
 }
 
-// Find is the item for which compare is 0; nil: there is none. compare must be negative for items before it and
+// Find returns the item for which compare is 0; nil: there is none. compare must be negative for items before it and
 // positive for items after it.
 func (l List[T]) Find(compare func(*T) int) *T {
 	if p, i, found := find(l.pages, compare); found {
@@ -104,7 +104,7 @@ func (l List[T]) SameAs(other List[T]) bool {
 	return l.n == other.n && (l.n == 0 || &l.pages[0] == &other.pages[0])
 }
 
-// find is the position of the first item for which compare is not negative. If there is none, it is the position
+// find returns the position of the first item for which compare is not negative. If there is none, it is the position
 // after the last item of the last page.
 func find[T any](pages []*page[T], compare func(*T) int) (at, i int, found bool) {
 	low, high := 0, len(pages)-1

@@ -14,7 +14,7 @@ type Filter struct {
 	GroupPattern  *regexp.Regexp // unanchored; nil: none
 }
 
-// rejectReason is why the user of s does not pass the filter; empty: it passes.
+// rejectReason says why the user of s does not pass the filter; empty: it passes.
 func (f *Filter) rejectReason(s *Submission) string {
 	matchesAll := len(f.Users) == 0 && len(f.Groups) == 0 && f.UserPattern == nil && f.GroupPattern == nil
 	if matchesAll && !f.Deny || !matchesAll && f.matches(s) != f.Deny {

@@ -19,7 +19,7 @@ const (
 	MaxFilterSteps = MaxPatternSize * 512
 )
 
-// PatternSize is the size of the expressions of f: the instructions of their programs, or the bytes of their texts
+// PatternSize returns the size of the expressions of f: the instructions of their programs, or the bytes of their texts
 // if these are more.
 func (f *Filter) PatternSize() int { return patternSize(f.UserPattern) + patternSize(f.GroupPattern) }
 
@@ -54,7 +54,7 @@ func filterSteps(rules []Rule, u security.User) int {
 	return steps
 }
 
-// filterCostReason is why the names of u are not compared with the filters; empty: they are.
+// filterCostReason says why the names of u are not compared with the filters; empty: they are.
 func filterCostReason(rules []Rule, u security.User) string {
 	steps := filterSteps(rules, u)
 	if steps <= MaxFilterSteps {

@@ -25,7 +25,7 @@ func TestMaxFilterSteps_TakeFiftyMilliseconds(t *testing.T) {
 	assert.Equal(t, patternSize(regexp.MustCompile("[a-z0-9]")), len("[a-z0-9]"), "what reads the text counts too")
 }
 
-// ruleWith is a rule whose expressions have about these sizes.
+// ruleWith returns a rule whose expressions have about these sizes.
 func ruleWith(userSize, groupSize int) Rule {
 	r := Rule{Kind: Fixed, Value: "a"}
 	if userSize > 0 {

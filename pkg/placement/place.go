@@ -8,7 +8,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// Submission is what placement reads of an application.
+// Submission holds the parts of an application that placement reads.
 type Submission struct {
 	Queue        string // the queue that the application names; may be empty
 	User         security.User
@@ -18,16 +18,16 @@ type Submission struct {
 	groups map[string]bool // of User, for filters that list many; set by Explain
 }
 
-// Tree is what placement reads of the queues.
+// Tree gives placement access to the queues.
 type Tree interface {
 	// Lookup returns the queue of a lower-case path.
 	Lookup(path string) (QueueInfo, bool)
-	// SubmitDenyReason is why u may not submit to the queue at path or, if it does not exist yet, have it
-	// created below the nearest queue that exists; empty: u may (PLC-5).
+	// SubmitDenyReason says why u may not submit to the queue at path or, if it does not exist yet, have it created below
+	// the nearest queue that exists; empty: u may (PLC-5).
 	SubmitDenyReason(path string, u security.User) string
 }
 
-// QueueInfo is what placement reads of an existing queue.
+// QueueInfo holds the state of an existing queue that placement reads.
 type QueueInfo struct {
 	Leaf     bool
 	Draining bool // it is being removed
@@ -44,16 +44,16 @@ const (
 // (PLC-7).
 var ErrNoMatch = errors.New("no placement rule matched")
 
-// Place is the queue of a submission: an existing leaf that is neither draining nor drained, or a path that does not
-// exist and may be created (PLC-1 to PLC-6, PLC-28). The error of a rule ends the search; a rule that derives no queue,
-// or one to which the user may not submit, is passed over. Without rules the submission must name an existing queue.
-// RecoveryQueue is the only queue whose access list is not checked.
+// Place returns the queue of a submission: an existing leaf that is neither draining nor drained, or a path that does
+// not exist and may be created (PLC-1 to PLC-6, PLC-28). The error of a rule ends the search; a rule that derives no
+// queue, or one to which the user may not submit, is passed over. Without rules the submission must name an existing
+// queue. RecoveryQueue is the only queue whose access list is not checked.
 func Place(rules []Rule, s Submission, t Tree) (path string, err error) {
 	e := Explain(rules, s, t)
 	return e.Path, e.Err
 }
 
-// Explain is Place with the result of every rule that was tried.
+// Explain does what Place does, and returns the result of every rule that was tried.
 func Explain(rules []Rule, s Submission, t Tree) Trace {
 	if len(rules) == 0 {
 		rules = []Rule{{Kind: Provided}}
@@ -112,7 +112,7 @@ func (s *Step) checkUsable(u security.User, t Tree) {
 	}
 }
 
-// unusableReason is why an application of u cannot be placed at path; empty: it can.
+// unusableReason says why an application of u cannot be placed at path; empty: it can.
 func unusableReason(path string, u security.User, t Tree) string {
 	queue, exists := t.Lookup(path)
 	switch {

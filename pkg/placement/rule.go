@@ -6,7 +6,7 @@
 // expressions of its filter compile.
 package placement
 
-// Kind is what a rule derives the queue from (PLC-16 to PLC-19).
+// Kind says from what a rule derives the queue (PLC-16 to PLC-19).
 type Kind uint8
 
 // The kinds of placement rules.
@@ -61,7 +61,7 @@ type Rule struct {
 	Parent *Rule // the rule for the queue above (PLC-14); nil: root
 }
 
-// String is the rule in reasons: "tag namespace", or "provided".
+// String returns the rule in reasons: "tag namespace", or "provided".
 func (r *Rule) String() string {
 	if r.Value == "" {
 		return r.Kind.String()

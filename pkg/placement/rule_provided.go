@@ -2,7 +2,7 @@ package placement
 
 import "strings"
 
-// providedName is the queue that the submission names (PLC-16). Only a name that begins with "root." is a path;
+// providedName returns the queue that the submission names (PLC-16). Only a name that begins with "root." is a path;
 // plain root is a name like any other (PLC-13).
 func providedName(_ *Rule, s Submission) (name string, qualified bool, reason string) {
 	name = strings.TrimSpace(s.Queue)

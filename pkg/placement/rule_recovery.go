@@ -12,7 +12,7 @@ const (
 	RecoveryQueueName = "@recovery@" // the last level of RecoveryQueue
 )
 
-// recoveryStep is the step of the recovery queue, which comes last and is for forced applications only.
+// recoveryStep returns the step of the recovery queue, which comes last and is for forced applications only.
 func recoveryStep() Step { return Step{Rule: "recovery", Outcome: Named, Path: RecoveryQueue} }
 
 // createForceTag is the tag of forced applications.

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// tagName is the value of a tag of the application (PLC-19).
+// tagName returns the value of a tag of the application (PLC-19).
 func (r *Rule) tagName(s Submission) (name string, qualified bool, reason string) {
 	name = findTag(s.Tags, r.Value)
 	if name == "" {
@@ -14,7 +14,7 @@ func (r *Rule) tagName(s Submission) (name string, qualified bool, reason string
 	return name, isQualified(name), ""
 }
 
-// findTag is the value of a tag, whose name matches in any case. Of several the first by name counts.
+// findTag returns the value of a tag, whose name matches in any case. Of several the first by name counts.
 func findTag(tags map[string]string, name string) string {
 	found := ""
 	for key := range tags {

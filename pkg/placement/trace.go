@@ -2,7 +2,7 @@ package placement
 
 import "fmt"
 
-// Trace is how a submission was placed, or why it was rejected (PLC-31).
+// Trace records how a submission was placed, or why it was rejected (PLC-31).
 type Trace struct {
 	Steps []Step // of the rules that were tried, in order; the last one decided
 	Path  string // the queue; empty: rejected
@@ -30,7 +30,7 @@ const (
 
 func (o Outcome) String() string { return [...]string{"passed over", "named", "rejected"}[o] }
 
-// reasons are the reasons of all rules, for a rejection (PLC-7).
+// reasons returns the reasons of all rules, for a rejection (PLC-7).
 func (e *Trace) reasons() []string {
 	var out []string
 	for _, s := range e.Steps {

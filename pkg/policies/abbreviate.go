@@ -13,8 +13,8 @@ const (
 	abbreviatedRest     = 64 - abbreviatedPriority
 )
 
-// abbreviate is smaller for a higher priority. exact is false for priorities that share a number: those far from 0,
-// and nothing pending.
+// abbreviate returns a number that is smaller for a higher priority. exact is false for priorities that share a number:
+// those far from 0, and nothing pending.
 func (c CurrentPriority) abbreviate() (number uint64, exact bool) {
 	const limit = 1<<(abbreviatedPriority-1) - 1
 	switch {
@@ -35,7 +35,7 @@ func abbreviate(c CurrentPriority, rest uint64) uint64 {
 	return number<<abbreviatedRest | rest
 }
 
-// Abbreviate is the abbreviated key of k for CompareQueues with the same by.
+// Abbreviate returns the abbreviated key of k for CompareQueues with the same by.
 func (k *QueueKey) Abbreviate(by PrioritySort) uint64 {
 	if by == PriorityIgnored {
 		return k.Share.Abbreviate()
@@ -43,7 +43,7 @@ func (k *QueueKey) Abbreviate(by PrioritySort) uint64 {
 	return abbreviate(k.Priority, k.Share.Abbreviate())
 }
 
-// AbbreviateApp is the abbreviated key of k for CompareApps with the same by.
+// AbbreviateApp returns the abbreviated key of k for CompareApps with the same by.
 func (s AppSort) AbbreviateApp(k *AppKey, by PrioritySort) uint64 {
 	order := uint64(k.Submitted) + 1<<63 // orders like the signed number
 	switch {
@@ -60,7 +60,7 @@ func (s AppSort) AbbreviateApp(k *AppKey, by PrioritySort) uint64 {
 	return abbreviate(k.Priority, order)
 }
 
-// Abbreviate is the abbreviated key of k for CompareNodes: its score.
+// Abbreviate returns the abbreviated key of k for CompareNodes: its score.
 func (k *NodeKey) Abbreviate() uint64 {
 	switch b := math.Float64bits(k.Score); {
 	case math.IsNaN(k.Score): // not a number, which is before all numbers

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Criterion is what decides the order of two queues, applications or asks: the first of their keys that differs.
+// Criterion names the key that decides the order of two queues, applications or asks: the first in which they differ.
 type Criterion uint8
 
 // The criteria.
@@ -19,7 +19,7 @@ const (
 	ByArrival                     // the ask that arrived first
 )
 
-// Code is the stable code of the criterion.
+// Code returns the stable code of the criterion.
 func (c Criterion) Code() string {
 	return [...]string{"name", "priority", "share", "pending", "submission", "creation", "arrival"}[c]
 }
@@ -39,7 +39,7 @@ func firstDifference(steps ...comparison) (Criterion, int) {
 	return ByName, 0
 }
 
-// QueueCriterion is the criterion of CompareQueues, with its result.
+// QueueCriterion returns the criterion of CompareQueues, with its result.
 func QueueCriterion(a, b *QueueKey, by PrioritySort) (Criterion, int) {
 	priority, share := comparison{ByPriority, b.Priority.Compare(a.Priority)},
 		comparison{ByShare, a.Share.Compare(b.Share)}
@@ -51,7 +51,7 @@ func QueueCriterion(a, b *QueueKey, by PrioritySort) (Criterion, int) {
 	return firstDifference(priority, share, rest, name)
 }
 
-// AppCriterion is the criterion of AppSort.CompareApps, with its result.
+// AppCriterion returns the criterion of AppSort.CompareApps, with its result.
 func (s AppSort) AppCriterion(a, b *AppKey, by PrioritySort) (Criterion, int) {
 	priority, name := comparison{ByPriority, b.Priority.Compare(a.Priority)}, comparison{ByName, cmp.Compare(a.ID, b.ID)}
 	order := comparison{BySubmission, cmp.Compare(a.Submitted, b.Submitted)}
@@ -64,7 +64,7 @@ func (s AppSort) AppCriterion(a, b *AppKey, by PrioritySort) (Criterion, int) {
 	return firstDifference(priority, order, name)
 }
 
-// AskCriterion is the criterion of CompareAsks, with its result.
+// AskCriterion returns the criterion of CompareAsks, with its result.
 func AskCriterion(a, b *AskKey) (Criterion, int) {
 	return firstDifference(comparison{ByPriority, cmp.Compare(b.Priority, a.Priority)},
 		comparison{ByCreation, cmp.Compare(a.Created, b.Created)},

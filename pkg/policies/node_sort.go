@@ -43,12 +43,12 @@ type NodeSortPolicy struct {
 	Weights []Weight
 }
 
-// DefaultNodeSortPolicy is fair by vcore and memory with equal weights.
+// DefaultNodeSortPolicy returns the policy fair by vcore and memory with equal weights.
 func DefaultNodeSortPolicy() NodeSortPolicy {
 	return NodeSortPolicy{Sort: NodeSortFair, Weights: []Weight{{"memory", 1}, {resources.VCore, 1}}}
 }
 
-// Score is the score of a node; the lower goes first. available and total return the quantities of a resource of
+// Score returns the score of a node; the lower goes first. available and total return the quantities of a resource of
 // the node; a resource of which the node has none does not count (ORD-42).
 func (o NodeSortPolicy) Score(available, total func(resource string) resources.Quantity) float64 {
 	var used, weights float64
@@ -67,7 +67,7 @@ func AddWeightedUse(used, weights, weight float64, available, total resources.Qu
 	return float64(used + float64(weight*float64(1-free))), float64(weights + weight)
 }
 
-// Score is the score of summed weighted uses: the use for fair, 1 minus the use for binpacking.
+// Score returns the score of summed weighted uses: the use for fair, 1 minus the use for binpacking.
 func (n NodeSort) Score(used, weights float64) float64 {
 	u := 0.0
 	if weights > 0 {
@@ -79,7 +79,7 @@ func (n NodeSort) Score(used, weights float64) float64 {
 	return u
 }
 
-// NodeKey is what nodes are compared by.
+// NodeKey is the sort key of a node.
 type NodeKey struct {
 	Score float64
 	ID    string

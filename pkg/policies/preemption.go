@@ -1,6 +1,6 @@
 package policies
 
-// PreemptionPolicy is where the victims of asks of a queue may be, and whether allocations of the queue may be
+// PreemptionPolicy says where the victims of asks of a queue may be, and whether allocations of the queue may be
 // victims (property preemption.policy, PRE-19, PRE-28).
 type PreemptionPolicy uint8
 
@@ -35,7 +35,7 @@ const (
 
 func (u VictimUnit) String() string { return [...]string{"allocation", "taskgroup", "application"}[u] }
 
-// BudgetPolicy is how far disruption budgets protect the allocations of a queue (property disruption.budgets,
+// BudgetPolicy says how far disruption budgets protect the allocations of a queue (property disruption.budgets,
 // which YuniKorn does not have, PRE-68).
 type BudgetPolicy uint8
 

@@ -14,10 +14,10 @@ type CurrentPriority struct {
 	Pending bool
 }
 
-// Pending is the CurrentPriority of pending asks whose highest priority is v.
+// Pending returns the CurrentPriority of pending asks whose highest priority is v.
 func Pending(v int32) CurrentPriority { return CurrentPriority{v, true} }
 
-// Compare is positive when c is higher than d.
+// Compare returns a positive number when c is higher than d.
 func (c CurrentPriority) Compare(d CurrentPriority) int {
 	switch {
 	case c.Pending && d.Pending:
@@ -30,7 +30,7 @@ func (c CurrentPriority) Compare(d CurrentPriority) int {
 	return 0
 }
 
-// Number is the value that REST and metrics show: the smallest int32 if nothing is pending, as in YuniKorn
+// Number returns the value that REST and metrics show: the smallest int32 if nothing is pending, as in YuniKorn
 // (PRI-7).
 func (c CurrentPriority) Number() int32 {
 	if !c.Pending {
@@ -46,7 +46,7 @@ func (c CurrentPriority) String() string {
 	return strconv.Itoa(int(c.Value))
 }
 
-// PriorityPolicy is how a queue exposes the priorities below it to its parent (property priority.policy).
+// PriorityPolicy says how a queue exposes the priorities below it to its parent (property priority.policy).
 type PriorityPolicy uint8
 
 // The priority policies. Neither is inherited, neither has an effect on root (PRI-16).
@@ -57,7 +57,7 @@ const (
 
 func (p PriorityPolicy) String() string { return [...]string{"default", "fence"}[p] }
 
-// ApplyOffset is the priority that a queue exposes to its parent when c is the highest below it: c, or 0 with a
+// ApplyOffset returns the priority that a queue exposes to its parent when c is the highest below it: c, or 0 with a
 // fence, plus the offset, clamped to int32 (PRI-9, PRI-10, PRI-12). With nothing pending the result is nothing
 // pending, whatever the policy (PRI-13).
 func (p PriorityPolicy) ApplyOffset(c CurrentPriority, offset int32) CurrentPriority {
@@ -127,7 +127,7 @@ func (t *PriorityCounter) Remove(c CurrentPriority) {
 	}
 }
 
-// Max is the highest priority with a count, or nothing pending.
+// Max returns the highest priority with a count, or nothing pending.
 func (t *PriorityCounter) Max() CurrentPriority {
 	if t.top.n == 0 {
 		return CurrentPriority{}

@@ -44,7 +44,7 @@ const (
 
 func (p PrioritySort) String() string { return [...]string{"enabled", "disabled"}[p] }
 
-// QueueKey is what queues are compared by.
+// QueueKey is the sort key of a queue.
 type QueueKey struct {
 	Path     string
 	Priority CurrentPriority    // after offset and fence
@@ -74,7 +74,7 @@ func CompareQueues(a, b *QueueKey, by PrioritySort) int {
 	return strings.Compare(a.Path, b.Path)
 }
 
-// AppKey is what applications are compared by.
+// AppKey is the sort key of an application.
 type AppKey struct {
 	ID        string
 	Priority  CurrentPriority
@@ -131,7 +131,7 @@ const (
 	RampTime        = 5 * time.Minute
 )
 
-// AskKey is what asks are compared by.
+// AskKey is the sort key of an ask.
 type AskKey struct {
 	Priority int32
 	ClassID  uint32 // not compared; stored here because it fills what would be padding

@@ -101,8 +101,8 @@ func (b *backOff) popMatching(which func(*objects.AskGroup) bool) (found []*eval
 	return found
 }
 
-// nextRetry is when the first group is to be evaluated for which something has changed, or which does not
-// need a change.
+// nextRetry returns the first time at which a group is to be evaluated for which something has changed, or which needs
+// no change.
 func (b *backOff) nextRetry(changes uint64) (time.Time, bool) {
 	for _, e := range b.queue {
 		switch {
@@ -154,8 +154,8 @@ func (h *delayHeap) Pop() any {
 	return e
 }
 
-// delayEnd is when the next delay of the first ask of a group ends, later than after; zero: none, or no ask of the
-// group may preempt.
+// delayEnd returns the next end of a preemption delay of the first ask of a group, later than after; zero: none, or no
+// ask of the group may preempt.
 func (eng *Engine) delayEnd(group *objects.AskGroup, after time.Time) time.Time {
 	if !group.MayPreempt() {
 		return time.Time{}
@@ -166,7 +166,7 @@ func (eng *Engine) delayEnd(group *objects.AskGroup, after time.Time) time.Time 
 	return time.Time{}
 }
 
-// nextRetry is when a group that backs off is evaluated again.
+// nextRetry returns the first time at which a group that backs off is evaluated again.
 func (eng *Engine) nextRetry() (time.Time, bool) { return eng.backOff.nextRetry(eng.changeCount()) }
 
 // refreshDelay computes anew when a delay of e ends.
@@ -200,8 +200,8 @@ func (eng *Engine) addDueGroups(now time.Time) {
 	}
 }
 
-// nextDelayEnd is when addDueGroups next has work (PRE-16). Work that is due already is left to the next
-// Schedule.
+// nextDelayEnd returns the next time at which addDueGroups has work (PRE-16). Work that is due already is left to the
+// next Schedule.
 func (eng *Engine) nextDelayEnd() (time.Time, bool) {
 	for b := &eng.backOff; len(b.delays) > 0; {
 		e := b.delays[0]

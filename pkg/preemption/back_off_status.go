@@ -9,7 +9,7 @@ import (
 
 // What explanations and metrics show of the back-off. Nothing here changes it.
 
-// BackOffReason is why a group of asks is not evaluated for preemption now.
+// BackOffReason says why a group of asks is not evaluated for preemption now.
 type BackOffReason uint8
 
 // The reasons.
@@ -21,19 +21,19 @@ const (
 	BackOffNominationGiveUp                      // its nomination was given up: the ask could not be placed on the node
 )
 
-// Code is a stable code, for programs.
+// Code returns a stable code, for programs.
 func (r BackOffReason) Code() string {
 	return [...]string{"none", "noVictims", "preemptionDelay", "victimsRefusedByRM", "nominationGivenUp"}[r]
 }
 
-// BackOff is when a group of asks is evaluated for preemption again, and why not before.
+// BackOff says when a group of asks is evaluated for preemption again, and why not before.
 type BackOff struct {
 	Reason     BackOffReason
 	Until      time.Time // zero without a reason
 	NeedChange bool      // at Until, or from then on, if anything has changed that could help; otherwise whatever has
 }
 
-// BackOffOf is the back-off of a group.
+// BackOffOf returns the back-off of a group.
 func (eng *Engine) BackOffOf(group *objects.AskGroup) BackOff {
 	e := eng.backOff.byGroup[group]
 	if e == nil || !e.waiting {
@@ -53,8 +53,8 @@ func (eng *Engine) BackOffOf(group *objects.AskGroup) BackOff {
 	return b
 }
 
-// BackedOff is how many groups back off, and when the first of them is evaluated again whatever happens; zero: none is
-// without a change.
+// BackedOff returns how many groups back off, and when the first of them is evaluated again whatever happens; zero:
+// none is without a change.
 func (eng *Engine) BackedOff() (groups int, next time.Time) {
 	for _, at := range [...]func() (time.Time, bool){eng.nextRetry, eng.nextDelayEnd} {
 		if t, some := at(); some && (next.IsZero() || t.Before(next)) {

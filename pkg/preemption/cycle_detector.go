@@ -126,7 +126,7 @@ func (c *CycleDetector) isFrequent(m transfer, now time.Time) bool {
 	return r != nil && len(r.times) == c.rule.Cycles && c.withinWindow(r.times[0], now)
 }
 
-// shortestCycle is the shortest circle of frequent transfers through m, beginning with the target of m; among
+// shortestCycle returns the shortest circle of frequent transfers through m, beginning with the target of m; among
 // equals the first in path order. Nil: there is none.
 func (c *CycleDetector) shortestCycle(m transfer, now time.Time) []vertex {
 	if !c.isFrequent(m, now) {
@@ -155,7 +155,7 @@ func (c *CycleDetector) shortestCycle(m transfer, now time.Time) []vertex {
 	return nil
 }
 
-// pathTo is the path from start to s that the search has found; before has the predecessor of each vertex.
+// pathTo returns the path from start to s that the search has found; before has the predecessor of each vertex.
 func pathTo(s, start vertex, before map[vertex]vertex) []vertex {
 	path := []vertex{s}
 	for s != start {
@@ -170,7 +170,7 @@ func compareVertices(a, b vertex) int {
 	return cmp.Or(cmp.Compare(a.leaf, b.leaf), comparePreemptor(a, b))
 }
 
-// comparePreemptor is negative when b is a preemptor and a is not.
+// comparePreemptor returns a negative number when b is a preemptor and a is not.
 func comparePreemptor(a, b vertex) int {
 	switch {
 	case a.preemptor == b.preemptor:
@@ -244,13 +244,13 @@ func (c *CycleDetector) CoolingDown(a, b objects.QueuePath) bool {
 	return slices.ContainsFunc(c.coolDowns, func(p CoolDown) bool { return p.A == min(a, b) && p.B == max(a, b) })
 }
 
-// CoolDowns are the current ones, the oldest first. Read-only, and valid until one begins or ends.
+// CoolDowns returns the current ones, the oldest first. Read-only, and valid until one begins or ends.
 func (c *CycleDetector) CoolDowns() []CoolDown { return c.coolDowns }
 
-// EndedCoolDowns is how many cool-downs have ended.
+// EndedCoolDowns returns how many cool-downs have ended.
 func (c *CycleDetector) EndedCoolDowns() uint64 { return c.endedCoolDowns }
 
-// NextCoolDownEnd is when the first cool-down ends after a time; ok is false when none does.
+// NextCoolDownEnd returns the end of the first cool-down that ends after a time; ok is false when none does.
 func (c *CycleDetector) NextCoolDownEnd(after time.Time) (at time.Time, ok bool) {
 	for _, p := range c.coolDowns {
 		if p.Until.After(after) && (!ok || p.Until.Before(at)) {

@@ -77,7 +77,7 @@ func (eng *Engine) changeCount() uint64 {
 	return eng.part.PreemptionGeneration() + eng.cycles.EndedCoolDowns()
 }
 
-// nextCoolDownEnd is when endCoolDowns next has work. Work that is due already is left to the next
+// nextCoolDownEnd returns the next time at which endCoolDowns has work. Work that is due already is left to the next
 // Schedule.
 func (eng *Engine) nextCoolDownEnd() (time.Time, bool) {
 	return eng.cycles.NextCoolDownEnd(eng.servedUntil)

@@ -35,7 +35,7 @@ func (eng *Engine) NewDryRun(ask DryRunAsk) *DryRun {
 	return s
 }
 
-// EntitlementValues are Entitlements as values, by reason.
+// EntitlementValues returns Entitlements as values, by reason.
 func EntitlementValues(p *objects.Partition, x *objects.Allocation, now time.Time) (out []DryRunEntitlement) {
 	for _, entitlement := range Entitlements(p, x, now) {
 		v := DryRunEntitlement{Reason: entitlement.Reason, NotEntitled: entitlement.NotEntitled, Due: entitlement.Due}
@@ -66,13 +66,13 @@ func (s *DryRun) Search() (plan victim.Plan, found bool) {
 	return plan, false
 }
 
-// Report is what the dry run has found, with the candidates of a node; if it is empty, of the node of the plan.
+// Report returns the findings of the dry run, with the candidates of a node; an empty node stands for that of the plan.
 func (s *DryRun) Report(node objects.NodeID) DryRunReport {
 	s.explainNode(node)
 	return s.report
 }
 
-// Searches are the searches for victims that an evaluation of x would make when it is entitled at a time, without
+// Searches returns the searches for victims that an evaluation of x would make when it is entitled at a time, without
 // asking the RM: one for each reason that it is entitled to, up to the first with a plan. Nothing is changed.
 func (eng *Engine) Searches(x *objects.Allocation, now, entitledAt time.Time) []DryRunSearch {
 	s := eng.NewDryRun(DryRunAsk{Allocation: x, Now: now, EntitledAt: entitledAt, AmountsOf: eng.part.Amounts})

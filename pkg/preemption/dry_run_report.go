@@ -8,7 +8,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// DryRunReport is what a DryRun has found. It is a value, like a Preemption, and never changes.
+// DryRunReport holds the findings of a DryRun. It is a value, like a Preemption, and never changes.
 type DryRunReport struct {
 	Entitlements []DryRunEntitlement
 	Searches     []DryRunSearch // one for each preemption reason that was tried, up to the first plan

@@ -40,9 +40,9 @@ type Engine struct {
 // Host is the scheduler that an Engine belongs to. Its calls that begin with On report what the engine has done,
 // in the order in which it was done; each comes after the change of the partition.
 type Host interface {
-	// FirstFeasibleNode is the first node, in node order, that is feasible for x now; nil: there is none.
+	// FirstFeasibleNode returns the first node, in node order, that is feasible for x now; nil: there is none.
 	FirstFeasibleNode(x *objects.Allocation) *objects.Node
-	// GiveUpVerdict is why x cannot be placed on its nominated node, although its victims have ended.
+	// GiveUpVerdict says why x cannot be placed on its nominated node, although its victims have ended.
 	GiveUpVerdict(x *objects.Allocation) string
 	// ConstraintVerdict names a constraint that blocks an ask, as a verdict does.
 	ConstraintVerdict(c quota.Constraint) string
@@ -112,8 +112,8 @@ func (eng *Engine) FinishStep() {
 	eng.refreshFirstAskChanges()
 }
 
-// NextDeadline is when BeginRun or Preempt next has work although no command has come; ok is false if never. Work
-// that is due already is left to the next run.
+// NextDeadline returns the next time at which BeginRun or Preempt has work although no command has come; ok is false if
+// never. Work that is due already is left to the next run.
 func (eng *Engine) NextDeadline() (t time.Time, ok bool) {
 	for _, next := range [...]func() (time.Time, bool){eng.nextNominationTimeout, eng.nextCoolDownEnd, eng.nextRetry,
 		eng.nextDelayEnd, eng.nextGraceEnd} {
@@ -140,7 +140,7 @@ type Stats struct {
 	Queued             int    // entries of the queue of the back-off, which may have groups that no longer wait
 }
 
-// Stats are the counts until now.
+// Stats returns the counts until now.
 func (eng *Engine) Stats() Stats {
 	s := Stats{Evaluations: eng.evaluated, RunSearches: eng.searches, BackedOff: len(eng.backOff.byGroup),
 		Delays: len(eng.backOff.delays), Queued: len(eng.backOff.queue)}

@@ -16,7 +16,7 @@ type Entitlement struct {
 	Due         time.Time      // the end of the delay, if NotEntitledDelay
 }
 
-// NotEntitledReason is why an ask is not entitled to preempt by a reason.
+// NotEntitledReason says why an ask is not entitled to preempt by a reason.
 type NotEntitledReason uint8
 
 // The reasons why an ask is not entitled.
@@ -50,7 +50,7 @@ func Entitlements(p *objects.Partition, x *objects.Allocation, now time.Time) (o
 	return out
 }
 
-// EntitledReasons are the reasons by which Entitlements says that x may preempt at now; none if it may not. due
+// EntitledReasons returns the reasons by which Entitlements says that x may preempt at now; none if it may not. due
 // is the end of the first delay that keeps another reason from x; the zero time: no delay does.
 func EntitledReasons(p *objects.Partition, x *objects.Allocation, now time.Time) (reasons []victim.Reason,
 	due time.Time) {
@@ -65,7 +65,7 @@ func EntitledReasons(p *objects.Partition, x *objects.Allocation, now time.Time)
 	return reasons, due
 }
 
-// NextDelayEnd is the first end after a time of a delay of x, of a reason that is not excluded (PRE-16). The zero
+// NextDelayEnd returns the first end after a time of a delay of x, of a reason that is not excluded (PRE-16). The zero
 // time: there is none. Whether x is then entitled is for EntitledReasons to say.
 func NextDelayEnd(p *objects.Partition, x *objects.Allocation, after time.Time) (next time.Time) {
 	for i, notEntitled := range excludedReasons(p, x) {
@@ -76,7 +76,7 @@ func NextDelayEnd(p *objects.Partition, x *objects.Allocation, after time.Time) 
 	return next
 }
 
-// earlier is the earlier of two times, of which the zero time is none.
+// earlier returns the earlier of two times, of which the zero time is none.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || b.Before(a) {
 		return b
@@ -108,7 +108,7 @@ func excludedReasons(p *objects.Partition, x *objects.Allocation) (by [victim.Nu
 	return by
 }
 
-// delayEnd is when the delay ends that x waits for before it may preempt by r (PRE-15, PRE-18); delayed is false
+// delayEnd returns the end of the delay after which x may preempt by r (PRE-15, PRE-18); delayed is false
 // for a reason without a delay.
 func delayEnd(x *objects.Allocation, r victim.Reason) (at time.Time, delayed bool) {
 	conf := x.Application().Queue().Settings()
@@ -121,7 +121,7 @@ func delayEnd(x *objects.Allocation, r victim.Reason) (at time.Time, delayed boo
 	return at, false
 }
 
-// entitlement is the entitlement of x by r, which excludedReasons has excluded or not.
+// entitlement returns the entitlement of x by r, which excludedReasons has excluded or not.
 func entitlement(x *objects.Allocation, r victim.Reason, excluded NotEntitledReason, now time.Time) Entitlement {
 	c, leaf := Entitlement{Reason: r, NotEntitled: excluded}, x.Application().Queue()
 	switch {

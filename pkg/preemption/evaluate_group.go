@@ -8,7 +8,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 )
 
-// DefaultRefusals is how many asks of a group the RM may refuse in one evaluation, unless
+// DefaultRefusals bounds the asks of a group that the RM may refuse in one evaluation, unless
 // objects.Options.Refusals says otherwise.
 const DefaultRefusals = 8
 

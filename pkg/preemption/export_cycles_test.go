@@ -8,5 +8,5 @@ func DropOldTransfers(c *CycleDetector, now time.Time) {
 	c.dropOldTransfers(now)
 }
 
-// TrackedTransfers is how many entries c keeps.
+// TrackedTransfers returns how many entries c keeps.
 func TrackedTransfers(c *CycleDetector) int { return len(c.transfers) + len(c.lastGain) }

@@ -31,7 +31,7 @@ func (eng *Engine) Preemption(number uint64) (r Preemption, ok bool) {
 	return l.nthNewest(int(l.total - number)).copyValue(), true
 }
 
-// nthNewest is the preemption with i newer ones.
+// nthNewest returns the preemption with i newer ones.
 func (l *preemptionLog) nthNewest(i int) *trackedPreemption {
 	return l.ring[int((l.total-1-uint64(i))%uint64(l.maxEntries))]
 }
@@ -72,8 +72,8 @@ func (eng *Engine) recordEnded(end VictimEnd, now time.Time) {
 // CountUnknownConfirmation counts a confirmation of a preemption of an unknown allocation (PRE-85).
 func (eng *Engine) CountUnknownConfirmation() { eng.log.unknownConfirmations++ }
 
-// UnknownConfirmations is how many of them there were.
+// UnknownConfirmations returns how many of them there were.
 func (eng *Engine) UnknownConfirmations() uint64 { return eng.log.unknownConfirmations }
 
-// CoolDowns are the current ones, the oldest first.
+// CoolDowns returns the current ones, the oldest first.
 func (eng *Engine) CoolDowns() []CoolDown { return slices.Clone(eng.cycles.CoolDowns()) }

@@ -184,7 +184,7 @@ func (eng *Engine) logNodePressurePreemption(id objects.NodeID, load victim.Node
 	eng.log.add(f)
 }
 
-// withoutNegative is a without negative amounts.
+// withoutNegative returns a without negative amounts.
 func withoutNegative(a resources.Amounts) resources.Amounts {
 	m := a.Map()
 	maps.DeleteFunc(m, func(_ string, n resources.Quantity) bool { return n < 0 })
@@ -198,7 +198,7 @@ func trackVictims(victims []*objects.Allocation, now time.Time) *trackedPreempti
 	return f
 }
 
-// PreemptorOf is an ask as it is now.
+// PreemptorOf returns an ask as it is now.
 func PreemptorOf(x *objects.Allocation) Preemptor {
 	a, ask := x.Application(), x.Ask()
 	return Preemptor{

@@ -44,7 +44,7 @@ func (eng *Engine) OnNodeRelieved(n *objects.Node) {
 	eng.pressed = slices.DeleteFunc(eng.pressed, func(x pressedNode) bool { return x.node == n })
 }
 
-// nextGraceEnd is when the first grace ends. One that has ended is left to the next run.
+// nextGraceEnd returns the end of the first grace. One that has ended is left to the next run.
 func (eng *Engine) nextGraceEnd() (at time.Time, ok bool) {
 	if len(eng.pressed) == 0 {
 		return at, false

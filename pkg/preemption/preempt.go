@@ -101,7 +101,7 @@ func (eng *Engine) findPlan(x *objects.Allocation, reasons []victim.Reason) (pla
 	return plan, found
 }
 
-// search is made at the first evaluation: most partitions never need it.
+// search returns the search, which it makes at the first evaluation: most partitions never need it.
 func (eng *Engine) search() *victim.Search {
 	if eng.victimSearch == nil {
 		eng.victimSearch = victim.NewSearch(eng.part, eng.opt.Candidates, &eng.cycles)
@@ -125,7 +125,7 @@ type evaluationKey struct {
 	}
 }
 
-// evaluationKeyOf is the key of x; asks with the same key share a search without a plan (PRE-93).
+// evaluationKeyOf returns the key of x; asks with the same key share a search without a plan (PRE-93).
 func evaluationKeyOf(x *objects.Allocation, reasons []victim.Reason) evaluationKey {
 	a := x.Application()
 	l := evaluationKey{leaf: a.Queue(), shape: x.Shape(), priority: x.Ask().Priority, reasons: len(reasons),
@@ -152,7 +152,7 @@ func (eng *Engine) hasFeasibleNode(ask *objects.Allocation) bool {
 	return len(eng.part.QuotaShortfalls(ask)) == 0 && eng.host.FirstFeasibleNode(ask) != nil
 }
 
-// firstWithoutNomination is the first ask of a group that is not nominated; nil: all are (PRE-77).
+// firstWithoutNomination returns the first ask of a group that is not nominated; nil: all are (PRE-77).
 func (eng *Engine) firstWithoutNomination(group *objects.AskGroup) *objects.Allocation {
 	for _, x := range group.PendingAsks() {
 		if eng.part.Nomination(x) == nil {
@@ -198,9 +198,9 @@ func (eng *Engine) answersDiffer(x *objects.Allocation) bool {
 	return eng.oracle != nil || !x.Constrained() && eng.part.Affinity().Check(x).MayRefuse()
 }
 
-// checkPredicates is whether other allocations leave n to x when victims and preempting allocations of n are gone, and
-// the RM accepts it (CON-23, PRE-47). It records whether that holds for x only, and whether another ask of its group
-// may have another answer.
+// checkPredicates reports whether other allocations leave n to x when victims and preempting allocations of n are gone,
+// and the RM accepts x on n (CON-23, PRE-47). It records whether the answer holds for x only, and whether another ask
+// of its group may get another answer.
 func (eng *Engine) checkPredicates(x *objects.Allocation, n *objects.Node, victims []*objects.Allocation) bool {
 	eng.oracleAsked = eng.oracleAsked || eng.oracle != nil
 	if !eng.checkAllocations(x, n, victims) {
@@ -211,7 +211,7 @@ func (eng *Engine) checkPredicates(x *objects.Allocation, n *objects.Node, victi
 	return accepted
 }
 
-// checkAllocations is checkPredicates for an ask that the RM does not know.
+// checkAllocations does what checkPredicates does, for an ask that the RM does not know.
 func (eng *Engine) checkAllocations(x *objects.Allocation, n *objects.Node, victims []*objects.Allocation) bool {
 	check := eng.part.Affinity().Check(x)
 	allowed := check.Without(victims).Without(n.Preempting()).Allows(n)
@@ -247,7 +247,7 @@ func (eng *Engine) applyPlan(plan victim.Plan, now time.Time) {
 	eng.recordPreemption(x, plan.Victims, now)
 }
 
-// PlaceableNominee is the first nominated ask that can be placed on its nominated node now, and the node
+// PlaceableNominee returns the first nominated ask that can be placed on its nominated node now, and the node
 // (PRE-6, ORD-6); nil: none.
 func (eng *Engine) PlaceableNominee() (*objects.Allocation, *objects.Node) {
 	for _, x := range eng.part.Nominees() {

@@ -33,10 +33,10 @@ type Preemption struct {
 	CancelledAt    time.Time // when the ask was cancelled; zero: it was not
 }
 
-// maxListed is how many victims, and how many candidates, a Preemption lists.
+// maxListed bounds the victims, and the candidates, that a Preemption lists.
 const maxListed = 200
 
-// Excess is what a queue used above its max, or the allocations of a node above its capacity.
+// Excess says by how much a queue used more than its max, or the allocations of a node more than its capacity.
 type Excess struct {
 	Queue   objects.QueuePath // empty: of a node
 	Amounts resources.Amounts // without what was preempting already
@@ -68,10 +68,10 @@ type Victim struct {
 	End      VictimEnd
 }
 
-// LostWork is what it had used: its amounts times the whole seconds of its run time.
+// LostWork returns the work that is lost with the victim: its amounts times the whole seconds of its run time.
 func (v *Victim) LostWork() resources.Amounts { return v.Amounts.Times(int64(v.RunTime / time.Second)) }
 
-// VictimEnd is how a victim ended (PRE-84).
+// VictimEnd says how a victim ended (PRE-84).
 type VictimEnd struct {
 	State       VictimState
 	At          time.Time // zero: it has not ended
@@ -153,5 +153,5 @@ type Preemptions struct {
 	CoolDowns []CoolDown // those that last, the oldest first
 }
 
-// DefaultPreemptionLogSize is how many preemptions are logged by default.
+// DefaultPreemptionLogSize is the default number of preemptions that are logged.
 const DefaultPreemptionLogSize = 1000

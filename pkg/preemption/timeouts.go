@@ -8,11 +8,10 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// timeouts is what preemption waits for: the confirmed release of a victim, and the placement of a nominated
-// ask. A confirmation may never come: the workload hangs, or the RM has lost the release. After
-// preemption.nominationtimeout the victim is overdue: it stays marked and is not released a second time, but its
-// resources are not expected any more (PRE-87). A nomination ends after the same time (PRE-81). A timeout of zero
-// means never.
+// timeouts tracks what preemption waits for: the confirmed release of a victim, and the placement of a nominated ask. A
+// confirmation may never come: the workload hangs, or the RM has lost the release. After preemption.nominationtimeout
+// the victim is overdue: it stays marked and is not released a second time, but its resources are not expected any more
+// (PRE-87). A nomination ends after the same time (PRE-81). A timeout of zero means never.
 type timeouts struct {
 	expected    []*objects.Allocation // victims that are not overdue, in the order of their marks; some may be released
 	restartedAt time.Time             // no timeout begins before; zero: no restart yet
@@ -41,7 +40,7 @@ func (eng *Engine) releaseExpected(y *objects.Allocation) bool {
 	return !overdue && eng.part.Preempting(y)
 }
 
-// start is when the timeout of a mark or nomination of time at begins.
+// start returns the time from which the timeout of a mark or nomination of time at counts.
 func (t *timeouts) start(at time.Time) time.Time {
 	if at.Before(t.restartedAt) {
 		return t.restartedAt
@@ -49,7 +48,7 @@ func (t *timeouts) start(at time.Time) time.Time {
 	return at
 }
 
-// nextExpected is the first victim whose release is expected, and when it is overdue; nil: there is none.
+// nextExpected returns the first victim whose release is expected, and when it is overdue; nil: there is none.
 func (eng *Engine) nextExpected(limit time.Duration) (y *objects.Allocation, overdueAt time.Time) {
 	t := &eng.timeouts
 	for len(t.expected) > 0 && !eng.releaseExpected(t.expected[0]) {
@@ -62,7 +61,7 @@ func (eng *Engine) nextExpected(limit time.Duration) (y *objects.Allocation, ove
 	return t.expected[0], t.start(at).Add(limit)
 }
 
-// oldestNominee is the ask with the oldest nomination, and when it times out; nil: there is none.
+// oldestNominee returns the ask with the oldest nomination, and when it times out; nil: there is none.
 func (eng *Engine) oldestNominee(limit time.Duration) (x *objects.Allocation, timesOutAt time.Time) {
 	nominees := eng.part.Nominees()
 	if len(nominees) == 0 {
@@ -91,8 +90,8 @@ func (eng *Engine) endTimedOutNominations(now time.Time) {
 	}
 }
 
-// nextNominationTimeout is when endTimedOutNominations next has work. Work that is due already is left to
-// the next Schedule.
+// nextNominationTimeout returns the next time at which endTimedOutNominations has work. Work that is due already is
+// left to the next Schedule.
 func (eng *Engine) nextNominationTimeout() (at time.Time, ok bool) {
 	limit := eng.part.NominationTimeout()
 	if limit <= 0 {

@@ -6,7 +6,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/registry"
 )
 
-// Request is what an ask sends about its priority.
+// Request holds what an ask sends about its priority.
 type Request struct {
 	Class     string // the class that it names; empty: none
 	Priority  int32  // the priority that it sends; 0 also means none: the interface cannot tell them apart
@@ -62,7 +62,7 @@ func Admit(r Registry, q Request, strict bool) (Admission, *Problem) {
 	return g, nil
 }
 
-// AdmitRecovered is Admit for a reported allocation, which is never rejected (PRI-46): classes may have changed
+// AdmitRecovered admits a reported allocation, which is never rejected (PRI-46): classes may have changed
 // since it was admitted. The number that it sends counts, except that 0 with a class that exists means the number
 // of the class.
 func AdmitRecovered(r Registry, q Request) Admission {

@@ -56,7 +56,7 @@ type Class struct {
 
 var denyAllUsers = security.AllowList(nil, nil)
 
-// AllowedUsers is the ACL of the users that may name the class (PRI-44); nil: every user may.
+// AllowedUsers returns the ACL of the users that may name the class (PRI-44); nil: every user may.
 func (c *Class) AllowedUsers() *security.ACL {
 	if c.SubmitACL == nil && c.IsSystem() {
 		return &denyAllUsers
@@ -87,7 +87,7 @@ var systemValues = map[string]int32{
 	"system-node-critical":    NodeCritical,
 }
 
-// systemClasses are the classes that always exist, in name order.
+// systemClasses returns the classes that always exist, in name order.
 func systemClasses() []Class {
 	return []Class{
 		{

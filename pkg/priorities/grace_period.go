@@ -15,7 +15,7 @@ const DefaultGracePeriod = 30 * time.Second
 // maxGraceSeconds is the largest grace period: larger values are malformed.
 const maxGraceSeconds = 1<<31 - 1
 
-// GracePeriodOf is the grace period in the tags of an ask; a missing or malformed value is DefaultGracePeriod
+// GracePeriodOf returns the grace period in the tags of an ask; a missing or malformed value is DefaultGracePeriod
 // (PRE-86). The resource manager enforces it, the core only reports it.
 func GracePeriodOf(tags map[string]string) time.Duration {
 	text, given := tags[GracePeriodTag]

@@ -2,7 +2,7 @@ package priorities
 
 import "github.com/canopy-scheduler/canopy/pkg/registry"
 
-// Reason is why a class or an ask is refused. It is stable: clients compare it.
+// Reason classifies why a class or an ask is refused. It is stable: clients compare it.
 type Reason = registry.Reason
 
 // The reasons for which a class, or an ask, is refused.
@@ -43,7 +43,7 @@ const (
 	ACLField     Field = "submitacl"
 )
 
-// Problem is why an ask is refused because of its class.
+// Problem says why an ask is refused because of its class.
 type Problem struct {
 	Reason Reason
 	Class  string // the name of the class; empty: there is none
@@ -51,7 +51,7 @@ type Problem struct {
 	Text   string // without the name of the class
 }
 
-// Error is "reason: priority class NAME: text", or "reason: text" without a class.
+// Error returns "reason: priority class NAME: text", or "reason: text" without a class.
 func (p *Problem) Error() string {
 	return (&registry.Problem{Kind: kindName, Name: p.Class, Reason: p.Reason, Field: p.Field, Text: p.Text}).Error()
 }

@@ -17,7 +17,7 @@ const (
 
 func (q QoS) String() string { return [...]string{"BestEffort", "Burstable", "Guaranteed"}[q] }
 
-// QoSOf is the quality of service in the tags of an ask. An unknown value, and a missing one, is Burstable.
+// QoSOf returns the quality of service in the tags of an ask. An unknown value, and a missing one, is Burstable.
 func QoSOf(tags map[string]string) QoS {
 	text := tags[QoSTag]
 	for q := BestEffort; q <= Guaranteed; q++ {

@@ -26,11 +26,11 @@ var classKind = registry.Kind[Class]{
 // Kind describes priority classes as objects of a registry.
 func (*Class) Kind() *registry.Kind[Class] { return &classKind }
 
-// Key is the name; classes are in no namespace.
+// Key returns the name; classes are in no namespace.
 func (c *Class) Key() registry.Key { return registry.Key{Name: c.Name} }
 
-// checkUpdate is why a class may not be changed: default, description and access list may change, the rest not
-// (PRI-33).
+// checkUpdate returns the reason why a class may not be changed so; nil: it may. Default, description and access list
+// may change, the rest not (PRI-33).
 func checkUpdate(old, next *Class) *registry.Problem {
 	switch {
 	case next.Value != old.Value:
@@ -43,7 +43,7 @@ func checkUpdate(old, next *Class) *registry.Problem {
 	return nil
 }
 
-// problem is why a class is refused.
+// problem returns the refusal of a class.
 func problem(c *Class, reason Reason, f Field, text string, args ...any) *registry.Problem {
 	return &registry.Problem{Kind: kindName, Name: c.Name, Reason: reason, Field: f, Text: fmt.Sprintf(text, args...)}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// reasons are the reasons of all problems that an error joins.
+// reasons returns the reasons of all problems that an error joins.
 func reasons(err error) []Reason {
 	var out []Reason
 	var joined interface{ Unwrap() []error }

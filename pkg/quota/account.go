@@ -10,7 +10,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// Account is what a user or a group uses in and below a queue, and the limit for it. It exists
+// Account holds the usage of a user or a group in and below a queue, and the limit for it. It exists
 // while a limit applies to an application there (LIM-31), and is removed with its last member.
 type Account struct {
 	queue           *Queue
@@ -32,7 +32,7 @@ type Membership struct {
 	index   int // in Account.members
 }
 
-// Account is the account of m.
+// Account returns the account of m.
 func (m Membership) Account() *Account { return m.account }
 
 func newAccount(q *Queue, h UserOrGroup, limit *limits.Limit, names *resources.NameTable) *Account {
@@ -40,19 +40,19 @@ func newAccount(q *Queue, h UserOrGroup, limit *limits.Limit, names *resources.N
 		maxApplications: limit.MaxApplications}
 }
 
-// Queue is the queue that has the limit.
+// Queue returns the queue that has the limit.
 func (x *Account) Queue() *Queue { return x.queue }
 
-// UserOrGroup is the user or group of the limit.
+// UserOrGroup returns the user or group of the limit.
 func (x *Account) UserOrGroup() UserOrGroup { return x.userOrGroup }
 
-// Allocated is what the applications of the user or group use. Read-only.
+// Allocated returns what the applications of the user or group use. Read-only.
 func (x *Account) Allocated() resources.Vector { return x.allocated }
 
-// Running is how many of these applications the limit counts as running.
+// Running returns how many of these applications the limit counts as running.
 func (x *Account) Running() int { return x.running }
 
-// Members are the applications of the user or group, in no order. Read-only.
+// Members returns the applications of the user or group, in no order. Read-only.
 func (x *Account) Members() []*Application { return x.members }
 
 // LimitsResources reports whether the limit is on resources, too.
@@ -61,7 +61,7 @@ func (x *Account) LimitsResources() bool { return len(x.max) > 0 }
 // LimitsApplications reports whether the limit has max applications.
 func (x *Account) LimitsApplications() bool { return x.maxApplications > 0 }
 
-// Current is the account of the user or group in the queue of x now; nil: there is none. It is another one than x
+// Current returns the account of the user or group in the queue of x now; nil: there is none. It is another one than x
 // if all accounts were built again.
 func (x *Account) Current() *Account { return x.queue.accounts[x.userOrGroup] }
 
@@ -90,7 +90,7 @@ func (x *Account) remove(at int) {
 	}
 }
 
-// Accounts are the accounts in q, by user or group; nil: none. Read-only.
+// Accounts returns the accounts in q, by user or group; nil: none. Read-only.
 func (q *Queue) Accounts() map[UserOrGroup]*Account { return q.accounts }
 
 // DropAccounts removes the accounts of q, after limits changed. The members must lose their memberships, and join
@@ -165,12 +165,12 @@ type LimitUsage struct {
 	Applications    int // applications of the user or group in the queue, running or not
 }
 
-// Usage is a copy of x.
+// Usage returns a copy of x.
 func (x *Account) Usage(names Names) *LimitUsage {
 	return &LimitUsage{x.userOrGroup, x.limit, names.Amounts(x.allocated), x.maxApplications, x.running, len(x.members)}
 }
 
-// LimitUsages are the users and groups with a limit in q and an application in or below it, users
+// LimitUsages returns the users and groups with a limit in q and an application in or below it, users
 // first, by name.
 func (q *Queue) LimitUsages(names Names) persistent.List[LimitUsage] {
 	out := make([]*LimitUsage, 0, len(q.accounts))

@@ -26,13 +26,13 @@ func (a *Application) Init(user security.User, leaf *Queue, owner any) {
 	a.user, a.leaf, a.owner = user, leaf, owner
 }
 
-// User is the submitting user, with groups.
+// User returns the submitting user, with groups.
 func (a *Application) User() security.User { return a.user }
 
-// Owner is what has a as its quota side: it leads from the members of an account back to it.
+// Owner returns the object that has a as its quota side: it leads from the members of an account back to it.
 func (a *Application) Owner() any { return a.owner }
 
-// Memberships are the memberships of a in the accounts that limit it. Read-only.
+// Memberships returns the memberships of a in the accounts that limit it. Read-only.
 func (a *Application) Memberships() []Membership { return a.memberships }
 
 // MemberOf reports whether a counts in x.
@@ -48,7 +48,7 @@ func (a *Application) RestrictToHeadroom(f feasibility.Mask) {
 	}
 }
 
-// LimitGroup is the group whose limits apply to a: the first, from the leaf up, that a limit names
+// LimitGroup returns the group whose limits apply to a: the first, from the leaf up, that a limit names
 // and the user has (LIM-6). ok is false if there is none.
 func (a *Application) LimitGroup() (group string, ok bool) {
 	for q := a.leaf; q != nil; q = q.parent {
@@ -77,7 +77,7 @@ func (a *Application) eachLimit(yield func(q *Queue, h UserOrGroup, limit *limit
 	}
 }
 
-// LimitCount is the number of limits that apply to a.
+// LimitCount returns the number of limits that apply to a.
 func (a *Application) LimitCount() (n int) {
 	a.eachLimit(func(*Queue, UserOrGroup, *limits.Limit) { n++ })
 	return n
@@ -98,7 +98,7 @@ func (a *Application) Join(used resources.Vector, names *resources.NameTable) {
 	})
 }
 
-// JoinHypothetically is Join for an application of a dry run: no account changes, and a missing one is
+// JoinHypothetically does what Join does, for an application of a dry run: no account changes, and a missing account is
 // hypothetical too.
 func (a *Application) JoinHypothetically(names *resources.NameTable) {
 	a.eachLimit(func(q *Queue, h UserOrGroup, limit *limits.Limit) {

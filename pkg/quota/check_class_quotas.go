@@ -11,7 +11,7 @@ type ClassRecount struct {
 	want map[*Queue]map[classUsageID]classTotal
 }
 
-// classTotal is what should count in a class quota, for one user or group if it is scoped.
+// classTotal holds what should count in a class quota, for one user or group if the quota is scoped.
 type classTotal struct {
 	amounts resources.Amounts
 	pods    int

@@ -9,8 +9,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// CheckClassQuotas is why class quotas reject an ask of application a and a class for the resources asked: the
-// class needs a quota and none covers it (QUO-37), or one is exceeded (QUO-36). nil: they do not.
+// CheckClassQuotas returns an error if class quotas reject an ask of application a and a class for the resources asked:
+// the class needs a quota and none covers it (QUO-37), or a quota is exceeded (QUO-36).
 func (t *Tree) CheckClassQuotas(a *Application, class string, asked resources.Vector,
 	names *resources.NameTable) (err error) {
 	if !t.hasClassQuotas {
@@ -28,7 +28,7 @@ func (t *Tree) CheckClassQuotas(a *Application, class string, asked resources.Ve
 	return t.quotaRequired(a, class)
 }
 
-// CheckGrowth is the error of a class quota that does not allow an ask or allocation of application a and a class
+// CheckGrowth returns the error of a class quota that does not allow an ask or allocation of application a and a class
 // to grow by growth; nil: all allow it. A quantity of zero or less is always allowed (QUO-39).
 func (t *Tree) CheckGrowth(a *Application, class string, growth resources.Vector,
 	names *resources.NameTable) (err error) {
@@ -39,7 +39,7 @@ func (t *Tree) CheckGrowth(a *Application, class string, growth resources.Vector
 	return err
 }
 
-// exceededBy is the error of a class quota that more resources and pods would exceed; nil: they are within it.
+// exceededBy returns the error of a class quota that more resources and pods would exceed; nil: they are within it.
 func (c *classQuotaRef) exceededBy(class string, more resources.Vector, pods int, names *resources.NameTable) error {
 	var used classUsage
 	if m := c.usage(); m != nil {
@@ -74,7 +74,7 @@ func (c *classQuotaRef) exceededBy(class string, more resources.Vector, pods int
 			c.id.quota, c.queue.path, subject, strings.Join(asked, " "), strings.Join(held, " "), strings.Join(allowed, " "))}
 }
 
-// quotaRequired is the error of an ask that no class quota covers and whose class needs one; nil:
+// quotaRequired returns the error of an ask that no class quota covers and whose class needs one; nil:
 // it needs none.
 func (t *Tree) quotaRequired(a *Application, class string) error {
 	var missing []string

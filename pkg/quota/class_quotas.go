@@ -41,7 +41,7 @@ type classUsageID struct {
 	userOrGroup UserOrGroup
 }
 
-// classUsage is what counts in a class quota, for all together or for one user or group. It exists
+// classUsage holds what counts in a class quota, for all together or for one user or group. It exists
 // while something counts.
 type classUsage struct {
 	used resources.Vector
@@ -95,7 +95,7 @@ type classQuotaRef struct {
 	id    classUsageID
 }
 
-// usage is what counts so far; nil: nothing.
+// usage returns what counts so far; nil: nothing.
 func (c *classQuotaRef) usage() *classUsage { return c.queue.classes.usage[c.id] }
 
 // eachClassQuota yields the class quotas in which an ask of a class and of application a counts, from
@@ -172,7 +172,7 @@ type ClassUse struct {
 	Pods        int // number of asks and allocations
 }
 
-// ClassQuotas are the class quotas of q, in the order of the configuration.
+// ClassQuotas returns the class quotas of q, in the order of the configuration.
 func (q *Queue) ClassQuotas(names Names) []ClassQuota {
 	if q.classes == nil {
 		return nil

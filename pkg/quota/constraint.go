@@ -34,7 +34,7 @@ type Constraints struct {
 	a *Application
 }
 
-// Constraints are the constraints of a.
+// Constraints returns the constraints of a.
 func (a *Application) Constraints() Constraints { return Constraints{a} }
 
 // Each yields the constraints by kind, those of a kind from the leaf up. Maxapplications that count the
@@ -88,7 +88,7 @@ func (c Constraints) OnlyCapacity() bool {
 	return only
 }
 
-// FirstBlocking is the first constraint that blocks an ask of shape s. ok is false if none does.
+// FirstBlocking returns the first constraint that blocks an ask of shape s. ok is false if none does.
 func (c Constraints) FirstBlocking(s *feasibility.Shape) (first Constraint, ok bool) {
 	if root, only := c.onlyCapacity(); only {
 		x := Constraint{ClusterCapacity, root, nil}
@@ -112,7 +112,7 @@ func (c Constraints) BlockedWithinCapacity(s *feasibility.Shape) bool {
 	return false
 }
 
-// FirstTooSmall is the first constraint within which an ask of shape s can never be. ok is false if there is
+// FirstTooSmall returns the first constraint within which an ask of shape s can never be. ok is false if there is
 // none.
 func (c Constraints) FirstTooSmall(s *feasibility.Shape) (first Constraint, ok bool) {
 	for x := range c.Each {
@@ -123,7 +123,7 @@ func (c Constraints) FirstTooSmall(s *feasibility.Shape) (first Constraint, ok b
 	return first, false
 }
 
-// FirstBlockingStart is the first constraint because of which the application may not run, whatever it asks
+// FirstBlockingStart returns the first constraint because of which the application may not run, whatever it asks
 // for. ok is false if there is none.
 func (c Constraints) FirstBlockingStart() (first Constraint, ok bool) {
 	for x := range c.Each {
@@ -137,13 +137,13 @@ func (c Constraints) FirstBlockingStart() (first Constraint, ok bool) {
 	return first, false
 }
 
-// Kind is the kind of c.
+// Kind returns the kind of c.
 func (c Constraint) Kind() ConstraintKind { return c.kind }
 
-// Queue is the queue that has the max or the limit.
+// Queue returns the queue that has the max or the limit.
 func (c Constraint) Queue() *Queue { return c.queue }
 
-// Account is the account of the limit; nil: c is no limit.
+// Account returns the account of the limit; nil: c is no limit.
 func (c Constraint) Account() *Account { return c.account }
 
 // Counts reports whether a counts among the running applications of c.
@@ -188,7 +188,7 @@ func (c Constraint) allows(used, v resources.Vector) bool {
 	return c.queue.Allows(used, v)
 }
 
-// allocated is what counts within c now.
+// allocated returns the resources that count within c now.
 func (c Constraint) allocated() resources.Vector {
 	if c.account != nil {
 		return c.account.allocated
@@ -196,7 +196,7 @@ func (c Constraint) allocated() resources.Vector {
 	return c.queue.allocated
 }
 
-// bound is the bound of c on a resource. ok is false if c does not bound it.
+// bound returns the bound of c on a resource. ok is false if c does not bound it.
 func (c Constraint) bound(k resources.Index) (n resources.Quantity, ok bool) {
 	switch c.kind {
 	case LimitMaxResources:
@@ -209,13 +209,13 @@ func (c Constraint) bound(k resources.Index) (n resources.Quantity, ok bool) {
 	return 0, false
 }
 
-// Availability is how much of a resource is free within c, negative if more is used than the bound, and the
+// Availability returns how much of a resource is free within c, negative if more is used than the bound, and the
 // bound. ok is false if c does not bound it.
 func (c Constraint) Availability(k resources.Index) (free, bound resources.Quantity, ok bool) {
 	return c.availabilityAfter(c.allocated(), k)
 }
 
-// availabilityAfter is Availability if used is what counts within c.
+// availabilityAfter returns what Availability would return if used counted within c.
 func (c Constraint) availabilityAfter(used resources.Vector, k resources.Index) (free, bound resources.Quantity,
 	ok bool) {
 	bound, ok = c.bound(k)
@@ -225,7 +225,7 @@ func (c Constraint) availabilityAfter(used resources.Vector, k resources.Index) 
 	return resources.SubSaturated(bound, used.At(k)), bound, ok
 }
 
-// Running is the number of running applications within c, and the bound; zero if c bounds no applications.
+// Running returns the number of running applications within c, and the bound; zero if c bounds no applications.
 func (c Constraint) Running() (running int, bound uint64) {
 	switch c.kind {
 	case LimitMaxApplications:

@@ -61,7 +61,7 @@ func (q *Queue) SetEnforcement(enforced bool, delay time.Duration) {
 
 func (q *Queue) enforcedAt() time.Time { return q.violation.since.Add(q.enforcementDelay) }
 
-// nextEvaluation is the earliest time of the next search for victims. Requires: q is above its max.
+// nextEvaluation returns the earliest time of the next search for victims. Requires: q is above its max.
 func (q *Queue) nextEvaluation() time.Time {
 	at := q.enforcedAt()
 	if again := q.violation.evaluated.Add(reevaluationDelay); !q.violation.evaluated.IsZero() && again.After(at) {
@@ -82,7 +82,7 @@ func (e *Enforcement) Recheck(q *Queue) {
 	}
 }
 
-// RecheckSettings is Recheck also for a queue whose max is no longer enforced.
+// RecheckSettings does what Recheck does, and also for a queue whose max is no longer enforced.
 func (e *Enforcement) RecheckSettings(q *Queue) {
 	if !q.recheckListed && q.violationChanged() {
 		q.recheckListed = true
@@ -132,7 +132,7 @@ func (e *Enforcement) ApplySettings() {
 	slices.SortFunc(e.violating, compareEvaluations)
 }
 
-// NextDue is the next time at which to search for victims although no command comes: for the
+// NextDue returns the next time at which to search for victims although no command comes: for the
 // first time, or because the generation is another one than at the last search. ok is false if there is none.
 func (e *Enforcement) NextDue(generation uint64) (time.Time, bool) {
 	for _, q := range e.violating {

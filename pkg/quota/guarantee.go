@@ -9,13 +9,13 @@ import (
 // What a queue uses when preempting allocations are released, as preemption and the enforcement of a max
 // reckon with it.
 
-// AfterExpectedRelease is the quantity of k that q uses without the expected releases.
+// AfterExpectedRelease returns the quantity of k that q uses without the expected releases.
 func (q *Queue) AfterExpectedRelease(k resources.Index) resources.Quantity {
 	return resources.SubSaturated(q.allocated.At(k), q.ExpectedRelease().At(k))
 }
 
-// AllocatedAfterPreemption is what q uses without its preempting allocations, overdue ones
-// included. The vector is a new one.
+// AllocatedAfterPreemption returns, as a new vector, what q uses without its preempting allocations, overdue ones
+// included.
 func (q *Queue) AllocatedAfterPreemption() resources.Vector {
 	v := slices.Clone(q.allocated)
 	v.Sub(q.ExpectedRelease())
@@ -23,7 +23,7 @@ func (q *Queue) AllocatedAfterPreemption() resources.Vector {
 	return v
 }
 
-// Preempting is the part of Allocated that is marked for preemption and not released, overdue or
+// Preempting returns the part of Allocated that is marked for preemption and not released, overdue or
 // not (QUE-43). The vector is a new one on every call.
 func (q *Queue) Preempting() (v resources.Vector) {
 	v.Add(q.ExpectedRelease())
@@ -31,7 +31,7 @@ func (q *Queue) Preempting() (v resources.Vector) {
 	return v
 }
 
-// preemptingOf is the quantity of k that preempting allocations use.
+// preemptingOf returns the quantity of k that preempting allocations use.
 func (q *Queue) preemptingOf(k resources.Index) resources.Quantity {
 	return q.ExpectedRelease().At(k) + q.OverdueRelease().At(k)
 }

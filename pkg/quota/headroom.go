@@ -65,7 +65,7 @@ func (q *Queue) Allows(used, v resources.Vector) bool {
 	return true
 }
 
-// Headroom is how much more q may allocate: the minimum of max less allocated over q and its
+// Headroom returns how much more q may allocate: the minimum of max less allocated over q and its
 // ancestors and, for the resources of the cluster, of its free capacity (QUO-11). It is for
 // display; decisions use masks, and Constraints.
 func (q *Queue) Headroom(names *resources.NameTable) (left resources.Limit) {

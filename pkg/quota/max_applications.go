@@ -40,7 +40,7 @@ func (q *Queue) HasMaxApplications() bool {
 		slices.ContainsFunc(q.limits.All(), func(r limits.Limit) bool { return r.MaxApplications > 0 })
 }
 
-// MaxAppsCheck is the check that a needs now.
+// MaxAppsCheck returns the check that a needs now.
 func (a *Application) MaxAppsCheck() MaxAppsCheck {
 	switch {
 	case !a.countedRunning:
@@ -51,7 +51,7 @@ func (a *Application) MaxAppsCheck() MaxAppsCheck {
 	return MaxAppsUnchecked
 }
 
-// MaxAppsCheckOf is the check that a needs; MaxAppsUnchecked if nothing has max applications.
+// MaxAppsCheckOf returns the check that a needs; MaxAppsUnchecked if nothing has max applications.
 func (t *Tree) MaxAppsCheckOf(a *Application) MaxAppsCheck {
 	if !t.hasMaxApplications {
 		return MaxAppsUnchecked

@@ -10,9 +10,9 @@ import (
 // MoveTo makes leaf the leaf for which the asks and allocations of a count. Requires: a is a member of no account.
 func (a *Application) MoveTo(leaf *Queue) { a.leaf = leaf }
 
-// FirstBlockingMove is the first constraint that a, which uses used, would not be within in another leaf; ok is false
-// if there is none. The queues above both leaves, and the accounts in which a counts already, are not examined: nothing
-// changes there. An application that does not run may wait for max applications in the leaf.
+// FirstBlockingMove returns the first constraint that a, which uses used, would not be within in another leaf; ok is
+// false if there is none. The queues above both leaves, and the accounts in which a counts already, are not examined:
+// nothing changes there. An application that does not run may wait for max applications in the leaf.
 func (a *Application) FirstBlockingMove(leaf *Queue, used resources.Vector,
 	names *resources.NameTable) (first Constraint, ok bool) {
 	for c := range a.constraintsOfMove(leaf, names) {
@@ -33,7 +33,7 @@ func (a *Application) blocksMove(c Constraint, used resources.Vector) bool {
 	return !c.allows(c.allocated(), used)
 }
 
-// constraintsOfMove are the constraints that a would have in another leaf and has not now, by kind.
+// constraintsOfMove returns the constraints that a would have in another leaf and has not now, by kind.
 func (a *Application) constraintsOfMove(leaf *Queue, names *resources.NameTable) iter.Seq[Constraint] {
 	var accounts []*Account
 	moved := Application{user: a.user, leaf: leaf}
@@ -78,7 +78,7 @@ type ClassQuotasOfMove struct {
 	counted     []classMove
 }
 
-// classMove is what counts in a class quota after a move.
+// classMove holds what counts in a class quota after a move.
 type classMove struct {
 	ref   classQuotaRef
 	class string // of the first ask
@@ -121,7 +121,7 @@ func (m *ClassQuotasOfMove) count(c classQuotaRef, class string, v resources.Vec
 	m.counted = append(m.counted, of)
 }
 
-// Exceeded is the error of the first quota that does not allow what was added; nil: all do (QUO-36).
+// Exceeded returns the error of the first quota that does not allow what was added; nil: all do (QUO-36).
 func (m *ClassQuotasOfMove) Exceeded() error {
 	for i := range m.counted {
 		of := &m.counted[i]

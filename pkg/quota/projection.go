@@ -16,7 +16,7 @@ type Projection struct {
 // usesAtOnce is for how many entries memory is allocated at once.
 const usesAtOnce = 16
 
-// projectedUse is what counts within a max or a limit besides what is allocated and running now.
+// projectedUse holds what counts within a max or a limit besides what is allocated and running now.
 type projectedUse struct {
 	added   resources.Vector
 	started int
@@ -61,7 +61,7 @@ func (p *Projection) Add(a *Application, v resources.Vector, n int) {
 	}
 }
 
-// within is how many more asks of v of a are within c; more than any number of asks if c does not bound them.
+// within returns how many more asks of v of a are within c; more than any number of asks if c does not bound them.
 func (p *Projection) within(c Constraint, a *Application, v resources.Vector) int {
 	use := p.useOf(c)
 	if c.kind.AboutApplications() {
@@ -85,7 +85,7 @@ func (p *Projection) within(c Constraint, a *Application, v resources.Vector) in
 // unboundedAsks is more than the asks of any partition.
 const unboundedAsks = 1 << 40
 
-// useOf is what p counts within c.
+// useOf returns what p adds within c.
 func (p *Projection) useOf(c Constraint) *projectedUse {
 	if p.queues == nil {
 		p.queues, p.accounts = map[*Queue]*projectedUse{}, map[*Account]*projectedUse{}

@@ -50,7 +50,7 @@ type queueBuffers struct {
 	pending, allocated [4]resources.Quantity
 }
 
-// releases are what preempting allocations of a queue use.
+// releases holds what the preempting allocations of a queue use.
 type releases struct {
 	expected, overdue resources.Vector
 }
@@ -82,7 +82,7 @@ type HeldNames struct {
 	by              resources.Holder
 }
 
-// HeldNames are the names that the settings of q hold.
+// HeldNames returns the names that the settings of q hold.
 func (q *Queue) HeldNames() HeldNames {
 	h := HeldNames{max: q.max, guaranteed: q.guaranteed, by: q.heldBy}
 	if q.classes != nil {
@@ -115,13 +115,13 @@ func (q *Queue) Configure(s *Settings, names *resources.NameTable, by resources.
 	return former
 }
 
-// Limits are the limits of users and groups in q.
+// Limits returns the limits of users and groups in q.
 func (q *Queue) Limits() *limits.Index { return q.limits }
 
-// HeldBy is which bound on resource names applies to the settings of q.
+// HeldBy says which bound on resource names applies to the settings of q.
 func (q *Queue) HeldBy() resources.Holder { return q.heldBy }
 
-// Path is the path of the queue.
+// Path returns the path of the queue.
 func (q *Queue) Path() string { return q.path }
 
 // IsSelfOrAncestorOf reports whether q is other or one of its ancestors.
@@ -134,16 +134,16 @@ func (q *Queue) IsSelfOrAncestorOf(other *Queue) bool {
 	return false
 }
 
-// Allocated is what the allocations in and below q use, reported ones included (QUE-42). Read-only.
+// Allocated returns what the allocations in and below q use, reported ones included (QUE-42). Read-only.
 func (q *Queue) Allocated() resources.Vector { return q.allocated }
 
-// Pending is what the pending asks in and below q request (QUE-41). Read-only.
+// Pending returns what the pending asks in and below q request (QUE-41). Read-only.
 func (q *Queue) Pending() resources.Vector { return q.pending }
 
-// Nominated is the part of Pending that is nominated for a node. Read-only.
+// Nominated returns the part of Pending that is nominated for a node. Read-only.
 func (q *Queue) Nominated() resources.Vector { return q.nominated }
 
-// ExpectedRelease is the part of Allocated that is marked for preemption and not overdue. Read-only.
+// ExpectedRelease returns the part of Allocated that is marked for preemption and not overdue. Read-only.
 func (q *Queue) ExpectedRelease() resources.Vector {
 	if q.releases == nil {
 		return nil
@@ -151,7 +151,7 @@ func (q *Queue) ExpectedRelease() resources.Vector {
 	return q.releases.expected
 }
 
-// OverdueRelease is the part of Allocated that is marked for preemption and overdue. Read-only.
+// OverdueRelease returns the part of Allocated that is marked for preemption and overdue. Read-only.
 func (q *Queue) OverdueRelease() resources.Vector {
 	if q.releases == nil {
 		return nil
@@ -159,22 +159,22 @@ func (q *Queue) OverdueRelease() resources.Vector {
 	return q.releases.overdue
 }
 
-// BoundCount is the number of allocations in and below q.
+// BoundCount returns the number of allocations in and below q.
 func (q *Queue) BoundCount() int { return int(q.boundCount) }
 
-// Running is how many applications in and below q are in state Running (QUE-44).
+// Running returns how many applications in and below q are in state Running (QUE-44).
 func (q *Queue) Running() int { return q.running }
 
-// Max is the max of q itself, without that of the queues above. Root has none: its max is Capacity. Read-only.
+// Max returns the max of q itself, without that of the queues above. Root has none: its max is Capacity. Read-only.
 func (q *Queue) Max() resources.LimitVector { return q.max }
 
-// Guaranteed is the guarantee of q. Read-only.
+// Guaranteed returns the guarantee of q. Read-only.
 func (q *Queue) Guaranteed() resources.LimitVector { return q.guaranteed }
 
-// MaxApplications is how many applications may run in and below q; 0: any number (QUO-26).
+// MaxApplications returns how many applications may run in and below q; 0: any number (QUO-26).
 func (q *Queue) MaxApplications() uint64 { return q.maxApplications }
 
-// Capacity is the sum of all nodes, schedulable or not, if q is root (QUO-5). Read-only.
+// Capacity returns the sum of all nodes, schedulable or not, if q is root (QUO-5). Read-only.
 func (q *Queue) Capacity() resources.Vector { return q.capacity }
 
 // Deficit is, for each resource, the sum over the nodes of what their allocations exceed their capacity by. It is no
@@ -182,7 +182,7 @@ func (q *Queue) Capacity() resources.Vector { return q.capacity }
 // only. Read-only.
 func (q *Queue) Deficit() resources.Vector { return q.deficit }
 
-// freeCapacity is how much of k the nodes have free when used is allocated; root only.
+// freeCapacity returns how much of k the nodes have free when used is allocated; root only.
 func (q *Queue) freeCapacity(used resources.Vector, k resources.Index) resources.Quantity {
 	return resources.SubSaturated(q.capacity.At(k), resources.SubSaturated(used.At(k), q.deficit.At(k)))
 }

@@ -12,7 +12,7 @@ import (
 type Shortfall struct {
 	Constraint
 
-	// Amount is what must be released before the ask is within the constraint; a quantity of zero or
+	// Amount must be released before the ask is within the constraint; a quantity of zero or
 	// less does not matter.
 	Amount resources.Vector
 }
@@ -21,8 +21,8 @@ type Shortfall struct {
 // capacity of the cluster, and releases that free enough on one node reduce it enough.
 func (s *Shortfall) ReducibleOnAnyNode() bool { return s.kind != ClusterCapacity }
 
-// Outlook is what will change before an ask is placed: the applications and the amounts of allocations that are
-// expected to be released, and of nominated asks.
+// Outlook holds the changes that are expected before an ask is placed: the applications and the amounts of allocations
+// that are expected to be released, and of nominated asks.
 type Outlook struct {
 	ExpectedReleases iter.Seq2[*Application, resources.Vector]
 	Nominees         iter.Seq2[*Application, resources.Vector] // that are placed before the ask
@@ -30,7 +30,7 @@ type Outlook struct {
 	OutrankedNominees iter.Seq2[*Application, resources.Vector]
 }
 
-// Shortfalls are the constraints that block an ask of v even when all that o has has happened: queues first,
+// Shortfalls returns the constraints that block an ask of v even when all that o has has happened: queues first,
 // then limits. None: nothing blocks it.
 func (c Constraints) Shortfalls(v resources.Vector, o Outlook) (shortfalls []Shortfall) {
 	var ofLimits []Shortfall
@@ -49,7 +49,7 @@ func (c Constraints) Shortfalls(v resources.Vector, o Outlook) (shortfalls []Sho
 	return append(shortfalls, ofLimits...)
 }
 
-// usedAfter is what q will use after all expected releases and with its nominees placed, without
+// usedAfter returns what q will use after all expected releases and with its nominees placed, without
 // those that are outranked.
 func (q *Queue) usedAfter(o Outlook) resources.Vector {
 	used := slices.Clone(q.allocated)
@@ -63,7 +63,7 @@ func (q *Queue) usedAfter(o Outlook) resources.Vector {
 	return used
 }
 
-// usedAfter is what the user or group of x will use, the ask not counted, after all expected releases and with
+// usedAfter returns what the user or group of x will use, the ask not counted, after all expected releases and with
 // the nominees placed that are placed before it (PRE-61).
 func (x *Account) usedAfter(o Outlook) resources.Vector {
 	used := slices.Clone(x.allocated)
@@ -80,7 +80,7 @@ func (x *Account) usedAfter(o Outlook) resources.Vector {
 	return used
 }
 
-// shortfall is by how much used and v together exceed c, for the resources of v.
+// shortfall returns by how much used and v together exceed c, for the resources of v.
 func (c Constraint) shortfall(used, v resources.Vector) resources.Vector {
 	missing := make(resources.Vector, len(v))
 	for k, n := range v {

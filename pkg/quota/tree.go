@@ -2,7 +2,7 @@ package quota
 
 import "github.com/canopy-scheduler/canopy/pkg/limits"
 
-// Tree is what the queues of a partition have in common: whether there are constraints of a kind at all, so
+// Tree holds what the queues of a partition have in common: whether there are constraints of a kind at all, so
 // that they cost nothing otherwise.
 type Tree struct {
 	hasMaxApplications  bool              // a queue or a limit bounds running applications
@@ -48,7 +48,7 @@ func (t *Tree) ApplyClassQuotas(needing []limits.Selector) {
 // HasClassQuotas reports whether a queue may have class quotas, or asks may need one.
 func (t *Tree) HasClassQuotas() bool { return t.hasClassQuotas }
 
-// QueueCounts are the numbers of queues with max applications and with class quotas.
+// QueueCounts returns the numbers of queues with max applications and with class quotas.
 func (t *Tree) QueueCounts() (maxApplications, classQuotas int) {
 	return t.maxAppsQueues, t.classQuotaQueues
 }

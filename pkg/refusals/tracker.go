@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Settings are how long an ask is kept from a node that has refused it (NOD-45).
+// Settings say how long an ask is kept from a node that has refused it (NOD-45).
 type Settings struct {
 	Backoff    time.Duration // the first back-off; 0: refusals have no effect. Default 10 s
 	MaxBackoff time.Duration // at least Backoff: each further back-off is twice as long, up to this. Default 5 minutes
@@ -27,7 +27,7 @@ const (
 	LongestBackoff = 24 * time.Hour
 )
 
-// DefaultSettings are the settings of a partition that sets none.
+// DefaultSettings returns the settings of a partition that sets none.
 func DefaultSettings() Settings {
 	return Settings{Backoff: 10 * time.Second, MaxBackoff: 5 * time.Minute, Asks: 3}
 }
@@ -38,7 +38,8 @@ const maxRefusals = 10_000
 // Ask names an ask. A new ask with the same names is the same one for a Tracker.
 type Ask struct{ App, Key string }
 
-// Refusal is what is known about an ask and a node that has refused it; with OfShape, about all asks of the shape. It
+// Refusal records that a node has refused an ask or, with OfShape, that the node is refused to all asks of the shape.
+// It
 // is read-only outside of this package.
 type Refusal struct {
 	Ask     Ask // with OfShape: the last that was refused
@@ -112,7 +113,7 @@ func (t *Tracker) begin(r *Refusal, s Settings, now time.Time, began []*Refusal)
 	return append(began, r)
 }
 
-// asksRefused is how many different asks of a shape a node has refused, as far as they are remembered.
+// asksRefused returns how many different asks of a shape a node has refused, as far as they are remembered.
 func (t *Tracker) asksRefused(node, shape string) (n int) {
 	for _, r := range t.byNode[node] {
 		if !r.OfShape && r.Shape == shape {
@@ -153,7 +154,7 @@ func (t *Tracker) NodeChanged(node string) (ended []*Refusal) {
 	return ended
 }
 
-// Next is when Expire has something to do. ok is false if there is no refusal.
+// Next returns the next time at which Expire has something to do. ok is false if there is no refusal.
 func (t *Tracker) Next() (at time.Time, ok bool) {
 	if len(t.due) == 0 {
 		return at, false

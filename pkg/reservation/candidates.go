@@ -20,8 +20,8 @@ type candidateSearch struct {
 	visited    int                         // number of ask groups
 }
 
-// candidates are the first free+maxRefusals asks that may reserve, and of those that require a node all (RES-4).
-// visited is how many ask groups were visited to find them.
+// candidates returns the first free+maxRefusals asks that may reserve, and of those that require a node all (RES-4).
+// visited is the number of ask groups that were visited to find them.
 func (eng *Engine) candidates(now time.Time, free int) (found []*objects.Allocation, visited int) {
 	s := candidateSearch{
 		eng: eng, now: now, delay: eng.part.Reservations().Settings().Delay, left: free + maxRefusals,

@@ -42,8 +42,8 @@ type Engine struct {
 // Host is the scheduler that an Engine belongs to. Its calls that begin with On report what the engine has done, in the
 // order in which it was done; each comes after the change of the partition.
 type Host interface {
-	// FeasibleNode is the first node, in node order, that is feasible for x now; nil: there is none. An ask that the RM
-	// refuses on every node that fits is unschedulable then.
+	// FeasibleNode returns the first node, in node order, that is feasible for x now; nil: there is none. An ask that the
+	// RM refuses on every node that fits is unschedulable then.
 	FeasibleNode(x *objects.Allocation, now time.Time) *objects.Node
 
 	// OnReserved: x has reserved n.
@@ -103,9 +103,9 @@ func (eng *Engine) BeginRun(now time.Time) {
 	eng.ReportEnded()
 }
 
-// Placeable is the first ask with a reservation, in selection order, that can be placed now, and the node: the reserved
-// one or, if that has not enough, the first feasible one (RES-8); nil: none. A reservation of a node that the RM
-// refuses although it has enough ends. A member of a gang is the first of those that can be placed together on their
+// Placeable returns the first ask with a reservation, in selection order, that can be placed now, and the node: the
+// reserved one or, if that has not enough, the first feasible one (RES-8); nil: none. A reservation of a node that the
+// RM refuses although it has enough ends. A member of a gang is the first of those that can be placed together on their
 // reserved nodes (RES-11).
 func (eng *Engine) Placeable(now time.Time) (*objects.Allocation, *objects.Node) {
 	for eng.part.Reservations().TakeMayPlace() { // again after an end, which may let another ask be placed
@@ -117,7 +117,7 @@ func (eng *Engine) Placeable(now time.Time) (*objects.Allocation, *objects.Node)
 	return nil, nil
 }
 
-// firstPlaceable is Placeable, but it ends without a result when a reservation ends.
+// firstPlaceable does what Placeable does, but it ends without a result when a reservation ends.
 func (eng *Engine) firstPlaceable(now time.Time) (*objects.Allocation, *objects.Node) {
 	for _, x := range eng.fitting() {
 		n := eng.part.Reservations().Of(x)
@@ -143,8 +143,8 @@ func (eng *Engine) firstPlaceable(now time.Time) (*objects.Allocation, *objects.
 	return nil, nil
 }
 
-// fitting are the asks with a reservation that fit a node, that one or another, and that nothing blocks, in selection
-// order.
+// fitting returns the asks with a reservation that fit a node, that one or another, and that nothing blocks, in
+// selection order.
 func (eng *Engine) fitting() (asks []*objects.Allocation) {
 	p := eng.part
 	if x := eng.fittingGang(); x != nil {
@@ -177,8 +177,8 @@ func (eng *Engine) ReportEnded() {
 	}
 }
 
-// NextDeadline is when BeginRun or Search next has work although no command has come; ok is false if never. Work that
-// is due already is left to the next run.
+// NextDeadline returns the next time at which BeginRun or Search has work although no command has come; ok is false if
+// never. Work that is due already is left to the next run.
 func (eng *Engine) NextDeadline() (t time.Time, ok bool) {
 	s := eng.part.Reservations().Settings()
 	if !s.Enabled {

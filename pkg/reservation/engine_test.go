@@ -33,7 +33,7 @@ type world struct {
 	events []string
 }
 
-// newWorld is a world without nodes. The max of the leaf is in vcores; 0: none.
+// newWorld returns a world without nodes. The max of the leaf is in vcores; 0: none.
 func newWorld(t *testing.T, s configs.Reservation, max int) *world {
 	leaf := configs.Queue{Name: "a"}
 	if max > 0 {

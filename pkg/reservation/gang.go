@@ -42,8 +42,8 @@ func (eng *Engine) reserveForGang(now time.Time) (changed bool) {
 	return changed
 }
 
-// mayReserveFrom is when the youngest of the members that are placed together is as old as an ask that reserves, and
-// none of them was refused recently.
+// mayReserveFrom returns the time from which the members that are placed together may reserve: the youngest is as old
+// as an ask that reserves must be, and none was refused recently.
 func (eng *Engine) mayReserveFrom(a *objects.Application) (at time.Time) {
 	for _, g := range eng.part.Gangs().Members(a) {
 		for _, x := range g.Asks {
@@ -100,7 +100,7 @@ func (eng *Engine) clearlyBetter(plan []objects.MemberNode) bool {
 	return false
 }
 
-// lackTogether is the dominant share of what members lack on the node on which they lack the most. held: each node
+// lackTogether returns the dominant share of what members lack on the node on which they lack the most. held: each node
 // would have enough for its members without allocations.
 func lackTogether(plan []objects.MemberNode) (most float64, held bool) {
 	used := map[*objects.Node]resources.Vector{}
@@ -167,7 +167,7 @@ func (eng *Engine) takeNode(nodes *lackHeap, x *objects.Allocation) (n *objects.
 	return n, len(others) > 0
 }
 
-// nodesByLack are the nodes that a member may reserve, the one on which it lacks the least first.
+// nodesByLack returns the nodes that a member may reserve, the one on which it lacks the least first.
 func (eng *Engine) nodesByLack(a *objects.Application, g objects.MemberGroup,
 	used map[*objects.Node]resources.Vector) *lackHeap {
 	h := &lackHeap{}
@@ -217,8 +217,8 @@ func (h *lackHeap) Pop() any {
 	return last
 }
 
-// fittingGang is the first ask of the gang that has reserved nodes, if its members can be placed there together now;
-// nil: there is none, or they cannot.
+// fittingGang returns the first ask of the gang that has reserved nodes, if its members can be placed there together
+// now; nil: there is none, or they cannot.
 func (eng *Engine) fittingGang() (first *objects.Allocation) {
 	l := eng.part.Reservations()
 	a := l.Gang()

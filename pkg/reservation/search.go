@@ -84,7 +84,7 @@ func (eng *Engine) endUseless() (any bool) {
 	return any
 }
 
-// free is how many more asks that require no node may have a reservation. It is negative if nodes were removed.
+// free returns how many more asks that require no node may have a reservation. It is negative if nodes were removed.
 func (eng *Engine) free() int {
 	nodes := eng.part.Reservations().NodeCount()
 	free := max(1, nodes*eng.part.Reservations().Settings().NodePercent/100)
@@ -96,7 +96,7 @@ func (eng *Engine) free() int {
 	return free
 }
 
-// nodeFor is the best covering node that the RM accepts for x; nil: none. refused: the RM has refused one.
+// nodeFor returns the best covering node that the RM accepts for x; nil: none. refused: the RM has refused one.
 func (eng *Engine) nodeFor(x *objects.Allocation) (n *objects.Node, refused bool) {
 	var except []*objects.Node
 	for len(except) < maxRefusals {
@@ -124,8 +124,9 @@ func (eng *Engine) accepts(x *objects.Allocation, n *objects.Node) bool {
 	}
 }
 
-// bestCovering is the node that x may reserve on which it lacks the least: the one with the smallest dominant share of
-// what is missing and, of several, the first by ID (RES-3). The nodes in except are left out. nil: there is none.
+// bestCovering returns the node that x may reserve on which it lacks the least: the one with the smallest dominant
+// share of what is missing and, of several, the first by ID (RES-3). The nodes in except are left out. nil: there is
+// none.
 func (eng *Engine) bestCovering(x *objects.Allocation, except []*objects.Node) (best *objects.Node) {
 	if id := x.Ask().RequiredNode(); id != "" {
 		if n, ok := eng.part.Node(id); ok && n.MayReserve(x) && !slices.Contains(except, n) {

@@ -18,8 +18,8 @@ type entry struct {
 	n    Quantity
 }
 
-// Amounts is how much of each resource is requested, used or available. A missing name is zero; the zero value
-// has none. Values are immutable.
+// Amounts holds a quantity of each resource that is requested, used or available. A missing name is zero; the zero
+// value has none. Values are immutable.
 type Amounts struct {
 	e []entry // sorted by name, never holds a zero
 }
@@ -39,10 +39,10 @@ func (a Amounts) Get(name string) Quantity {
 // All yields the quantities that are not zero, in name order.
 func (a Amounts) All() iter.Seq2[string, Quantity] { return all(a.e) }
 
-// Entry is the i-th quantity of All. i must be below Len.
+// Entry returns the i-th quantity of All. i must be below Len.
 func (a Amounts) Entry(i int) (name string, n Quantity) { return a.e[i].name, a.e[i].n }
 
-// Len is how many quantities are not zero.
+// Len returns how many quantities are not zero.
 func (a Amounts) Len() int { return len(a.e) }
 
 // Add returns a+b.
@@ -101,7 +101,7 @@ func (a Amounts) Sum() Quantity {
 // Map copies a into a map, without zeroes. It is never nil.
 func (a Amounts) Map() map[string]Quantity { return toMap(a.e) }
 
-// String is "{memory=1024 vcore=500}".
+// String returns "{memory=1024 vcore=500}".
 func (a Amounts) String() string { return "{" + format(a.e) + "}" }
 
 func (a Amounts) zip(b Amounts, op func(x, y Quantity) Quantity) Amounts {
@@ -187,7 +187,7 @@ func subSat(x, y Quantity) Quantity {
 	return d
 }
 
-// saturated is the end of the range of a Quantity that has the sign of x.
+// saturated returns the end of the range of a Quantity that has the sign of x.
 func saturated(x Quantity) Quantity {
 	if x < 0 {
 		return math.MinInt64
@@ -195,7 +195,7 @@ func saturated(x Quantity) Quantity {
 	return math.MaxInt64
 }
 
-// mulSat is x*n, saturated. Requires: n is not negative.
+// mulSat returns x*n, saturated. Requires: n is not negative.
 func mulSat(x, n Quantity) Quantity {
 	p := x * n
 	switch {

@@ -30,7 +30,7 @@ func FormatQuantity(name string, n Quantity) string {
 	return best
 }
 
-// FormatNamedQuantity is a quantity with the name of its resource, for messages: "memory 16Gi", and "1 pod" or "2
+// FormatNamedQuantity returns a quantity with the name of its resource, for messages: "memory 16Gi", and "1 pod" or "2
 // pods" for pods and applications.
 func FormatNamedQuantity(name string, n Quantity) string {
 	if name != "pods" && name != "applications" {
@@ -42,7 +42,7 @@ func FormatNamedQuantity(name string, n Quantity) string {
 	return FormatQuantity(name, n) + " " + name
 }
 
-// formatScaled is n in the largest unit that divides it. Requires: n is not 0.
+// formatScaled returns n in the largest unit that divides it. Requires: n is not 0.
 func formatScaled(n, step Quantity, units ...string) string {
 	i := 0
 	for n%step == 0 && i < len(units)-1 {
@@ -64,7 +64,7 @@ const (
 	hugePages        = "hugepages-" // the size of a page follows
 )
 
-// maxListed is how many resources FormatAmounts names.
+// maxListed bounds the resources that FormatAmounts names.
 const maxListed = 20
 
 // FormatAmounts writes quantities in name order: "memory=16Gi vcore=500m". Of more than 20 resources it names 20

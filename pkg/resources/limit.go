@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Limit is how much of each resource may be used. The zero value limits nothing: a missing name is unlimited, a
-// name with zero forbids the resource (QUO-2). Values are immutable.
+// Limit holds the largest quantity of each resource that may be used. The zero value limits nothing: a missing name is
+// unlimited, a name with zero forbids the resource (QUO-2). Values are immutable.
 type Limit struct {
 	e []entry // sorted by name, zeroes are kept
 }
@@ -27,7 +27,7 @@ func (l Limit) IsUnlimited() bool { return len(l.e) == 0 }
 // Equal reports whether l and m have the same names and quantities.
 func (l Limit) Equal(m Limit) bool { return slices.Equal(l.e, m.e) }
 
-// Headroom is l less used, which may be negative. Resources that l does not name stay unlimited.
+// Headroom returns l less used, which may be negative. Resources that l does not name stay unlimited.
 func (l Limit) Headroom(used Amounts) Limit {
 	out := slices.Clone(l.e)
 	for i := range out {
@@ -36,7 +36,7 @@ func (l Limit) Headroom(used Amounts) Limit {
 	return Limit{out}
 }
 
-// Tighten is the smaller of the two limits in each resource.
+// Tighten returns the smaller of the two limits in each resource.
 func (l Limit) Tighten(m Limit) Limit {
 	out := slices.Clone(l.e)
 	for _, x := range m.e {
@@ -58,7 +58,7 @@ func (l Limit) Allows(a Amounts) bool {
 // Map copies l into a map, zeroes included. It is never nil.
 func (l Limit) Map() map[string]Quantity { return toMap(l.e) }
 
-// String is "unlimited" or "≤{vcore=500}".
+// String returns "unlimited" or "≤{vcore=500}".
 func (l Limit) String() string {
 	if len(l.e) == 0 {
 		return "unlimited"
@@ -66,8 +66,8 @@ func (l Limit) String() string {
 	return "≤{" + format(l.e) + "}"
 }
 
-// Guarantee is how much of each resource is guaranteed. The zero value guarantees nothing. A name with zero is
-// not the same as a missing name: the fair share then counts the queue as fully served once it uses any (ORD-18),
+// Guarantee holds the quantity of each resource that is guaranteed. The zero value guarantees nothing. A name with zero
+// is not the same as a missing name: the fair share then counts the queue as fully served once it uses any (ORD-18),
 // and the queues below may not be guaranteed any (QUO-18). Values are immutable.
 type Guarantee struct {
 	e []entry // sorted by name, zeroes are kept
@@ -91,5 +91,5 @@ func (g Guarantee) Equal(h Guarantee) bool { return slices.Equal(g.e, h.e) }
 // Map copies g into a map, zeroes included. It is never nil.
 func (g Guarantee) Map() map[string]Quantity { return toMap(g.e) }
 
-// String is "≥{vcore=500}".
+// String returns "≥{vcore=500}".
 func (g Guarantee) String() string { return "≥{" + format(g.e) + "}" }

@@ -7,18 +7,18 @@ import (
 	"slices"
 )
 
-// MaxNames is how many different resource names one partition may use. Clusters use about a dozen; the bound
+// MaxNames bounds the different resource names of one partition. Clusters use about a dozen; the bound
 // keeps vectors short whatever a client sends.
 const MaxNames = 256
 
-// MaxAskNames is how many of them may be names that only asks use. The others are reserved for nodes and the
+// MaxAskNames bounds the names among them that only asks use. The others are reserved for nodes and the
 // configuration.
 const MaxAskNames = 64
 
 // Index is the index of a resource name in the vectors of one partition.
 type Index int
 
-// Holder is what uses a name.
+// Holder says which kind of object uses a name.
 type Holder uint8
 
 // The holders. A name exists as long as anything holds it.
@@ -48,8 +48,8 @@ type NameTable struct {
 // NewNameTable returns an empty NameTable with the default bounds.
 func NewNameTable() *NameTable { return NewNameTableWithBounds(MaxNames, MaxAskNames, nil) }
 
-// NewNameTableWithBounds is NewNameTable with other bounds. freed is called with each index that becomes free,
-// before another name can get it; nil: it is not called.
+// NewNameTableWithBounds returns a table with other bounds than NewNameTable. freed is called with each index that
+// becomes free, before another name can get it; nil: it is not called.
 func NewNameTableWithBounds(maxNames, maxAskNames int, freed func(k Index)) *NameTable {
 	if freed == nil {
 		freed = func(Index) {}
@@ -69,21 +69,21 @@ func (n *NameTable) Clone() *NameTable {
 	return &c
 }
 
-// Len is above every index that a name has, or had. A Vector may be shorter, never longer.
+// Len returns a number above every index that a name has, or had. A Vector may be shorter, never longer.
 func (n *NameTable) Len() int { return len(n.names) }
 
-// Assigned is how often a new name got an index.
+// Assigned returns how often a new name got an index.
 func (n *NameTable) Assigned() uint64 { return n.assignCount }
 
 // Name returns the name of index k; empty: k is free.
 func (n *NameTable) Name(k Index) string { return n.names[k] }
 
-// HoldCounts is how often each holder holds the name of index k.
+// HoldCounts returns how often each holder holds the name of index k.
 func (n *NameTable) HoldCounts(k Index) (cluster, asks int) {
 	return n.held[k][Cluster], n.held[k][Asks]
 }
 
-// AskOnly is the number of names that only asks hold.
+// AskOnly returns the number of names that only asks hold.
 func (n *NameTable) AskOnly() int { return n.askOnlyCount }
 
 // Lookup returns the index of name, if it has one.
@@ -98,7 +98,7 @@ type NameBoundError string
 // Error implements error.
 func (e NameBoundError) Error() string { return string(e) }
 
-// Admit is the error for which a holder may not hold all names of a; nil: it may. It changes nothing. The
+// Admit returns the error for which a holder may not hold all names of a; nil: it may. It changes nothing. The
 // configuration has a bound of its own and need not call it.
 func (n *NameTable) Admit(a Amounts, by Holder) error {
 	fresh := 0
@@ -140,7 +140,7 @@ func (n *NameTable) Release(v Vector, by Holder) {
 	}
 }
 
-// HoldLimit is Hold for a limit, zeroes included.
+// HoldLimit does what Hold does, for a limit, zeroes included.
 func (n *NameTable) HoldLimit(l Limit, by Holder) LimitVector {
 	if len(l.e) == 0 {
 		return nil
@@ -152,7 +152,7 @@ func (n *NameTable) HoldLimit(l Limit, by Holder) LimitVector {
 	return b
 }
 
-// HoldGuarantee is Hold for a guarantee, zeroes included.
+// HoldGuarantee does what Hold does, for a guarantee, zeroes included.
 func (n *NameTable) HoldGuarantee(g Guarantee, by Holder) LimitVector {
 	return n.HoldLimit(Limit(g), by)
 }
@@ -181,7 +181,7 @@ func (n *NameTable) ReleaseBound(b LimitVector, by Holder) {
 	}
 }
 
-// Vector is a as a Vector. Requires: its names are held; otherwise it panics.
+// Vector returns a as a Vector. Requires: its names are held; otherwise it panics.
 func (n *NameTable) Vector(a Amounts) Vector {
 	var v Vector
 	for _, x := range a.e {
@@ -192,7 +192,7 @@ func (n *NameTable) Vector(a Amounts) Vector {
 	return v
 }
 
-// LimitVector is l as a LimitVector. Requires: its names are held; otherwise it panics.
+// LimitVector returns l as a LimitVector. Requires: its names are held; otherwise it panics.
 func (n *NameTable) LimitVector(l Limit) LimitVector {
 	b := make(LimitVector, 0, len(l.e))
 	for _, x := range l.e {
@@ -209,7 +209,7 @@ func (n *NameTable) mustLookup(name string) Index {
 	return k
 }
 
-// Amounts is v as Amounts. It panics if a quantity other than zero has no name.
+// Amounts returns v as Amounts. It panics if a quantity other than zero has no name.
 func (t *NameTable) Amounts(v Vector) Amounts {
 	n := 0
 	for k, q := range v {
@@ -279,7 +279,7 @@ func (n *NameTable) ReleaseIndex(k Index, by Holder) {
 	}
 }
 
-// countAskOnly is 1 if only asks hold the name of index k, 0 otherwise.
+// countAskOnly returns 1 if only asks hold the name of index k, 0 otherwise.
 func (n *NameTable) countAskOnly(k Index) int {
 	if h := &n.held[k]; h[Asks] > 0 && h[Cluster] == 0 {
 		return 1

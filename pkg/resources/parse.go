@@ -24,7 +24,7 @@ var multipliers = map[string]uint64{
 	"Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "Ti": 1 << 40, "Pi": 1 << 50, "Ei": 1 << 60,
 }
 
-// Suffixes are the units that Parse accepts for a resource, sorted.
+// Suffixes returns the units that Parse accepts for a resource, sorted.
 func Suffixes(name string) []string {
 	var out []string
 	for s := range multipliers {

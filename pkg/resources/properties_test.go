@@ -304,7 +304,7 @@ func TestShare_Properties(t *testing.T) {
 	})
 }
 
-// randomNameTable is a NameTable with some of the names, in a random order.
+// randomNameTable returns a NameTable with some of the names, in a random order.
 func randomNameTable(t *rapid.T) *resources.NameTable {
 	n := resources.NewNameTable()
 	order := rapid.Permutation(names).Draw(t, "order")

@@ -10,7 +10,7 @@ import (
 // zero value is 0.
 type Share struct{ num, den uint64 } // den 0 stands for 1
 
-// Fraction is used divided by total (ORD-17, ORD-18): 0 if used is zero or less, 1 if total is zero or less and
+// Fraction returns used divided by total (ORD-17, ORD-18): 0 if used is zero or less, 1 if total is zero or less and
 // used is above zero.
 func Fraction(used, total Quantity) Share {
 	switch {
@@ -22,7 +22,7 @@ func Fraction(used, total Quantity) Share {
 	return Share{uint64(used), uint64(total)}
 }
 
-// RawShare is the share without an entitlement: the plain quantity (ORD-30).
+// RawShare returns the share without an entitlement: the plain quantity (ORD-30).
 func RawShare(used Quantity) Share { return Fraction(used, 1) }
 
 // Compare orders shares by value.
@@ -38,7 +38,7 @@ func (s Share) Compare(t Share) int {
 	return 1
 }
 
-// Abbreviate is a number of 48 bits that orders like s where it differs from that of another share: s in units of
+// Abbreviate returns a number of 48 bits that orders like s where it differs from that of another share: s in units of
 // 2^-40, rounded down, and the largest such number for shares that have none.
 func (s Share) Abbreviate() uint64 {
 	const bitsAfterPoint, largest = 40, 1<<48 - 1
@@ -50,7 +50,7 @@ func (s Share) Abbreviate() uint64 {
 	return largest
 }
 
-// Float is s rounded, for display; no decision uses it.
+// Float returns s rounded, for display; no decision uses it.
 func (s Share) Float() float64 { return float64(s.num) / float64(max(s.den, 1)) }
 
 // Shares are the shares of several resources, largest first, without zeroes.

@@ -50,7 +50,7 @@ func (t *Total) Equal(a Amounts) bool {
 	return next == len(a.e)
 }
 
-// Amounts is a copy of the total.
+// Amounts returns a copy of the total.
 func (t *Total) Amounts() Amounts {
 	zeroes := 0
 	for _, x := range t.e {

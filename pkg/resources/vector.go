@@ -117,7 +117,7 @@ func (v *Vector) Difference(w, x, y Vector) {
 	}
 }
 
-// Sum is Amounts.Sum, computed in the order of the indexes.
+// Sum returns Amounts.Sum, computed in the order of the indexes.
 func (v Vector) Sum() Quantity {
 	var s Quantity
 	for _, q := range v {
@@ -181,16 +181,16 @@ func (b LimitVector) At(k Index) (n Quantity, ok bool) {
 	return 0, false
 }
 
-// Remaining is the index of the i-th limited resource, and its limit less used, which may be negative. i must be
+// Remaining returns the index of the i-th limited resource, and its limit less used, which may be negative. i must be
 // below len(b).
 func (b LimitVector) Remaining(i int, used Vector) (Index, Quantity) {
 	return b[i].index, subSat(b[i].n, used.At(b[i].index))
 }
 
-// AddSaturated is a+b, saturated at the ends of int64.
+// AddSaturated returns a+b, saturated at the ends of int64.
 func AddSaturated(a, b Quantity) Quantity { return addSat(a, b) }
 
-// SubSaturated is a-b, saturated at the ends of int64.
+// SubSaturated returns a-b, saturated at the ends of int64.
 func SubSaturated(a, b Quantity) Quantity { return subSat(a, b) }
 
 // Denominators are, per Index, the quantity by which usage is divided for the fair share, or Unmeasured.
@@ -199,7 +199,7 @@ type Denominators []Quantity
 // Unmeasured marks a resource that does not count in a share.
 const Unmeasured Quantity = -1
 
-// DominantShare is the largest fraction of usage and denominator over the measured resources (ORD-17).
+// DominantShare returns the largest fraction of usage and denominator over the measured resources (ORD-17).
 func (d Denominators) DominantShare(used Vector) Share {
 	var top Share
 	for k, q := range used {

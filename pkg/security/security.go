@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// MaxGroups is how many groups a user may have (ACL-21): they are stored for each application, and every list,
+// MaxGroups bounds the groups of a user (ACL-21): they are stored for each application, and every list,
 // filter and limit searches them.
 const MaxGroups = 4096
 
@@ -27,10 +27,10 @@ type ACL struct {
 	groups   []string
 }
 
-// Everyone is the list that allows every user (ACL-2).
+// Everyone returns the list that allows every user (ACL-2).
 func Everyone() ACL { return ACL{everyone: true} }
 
-// AllowList is the list that allows these users and the members of these groups only.
+// AllowList returns the list that allows these users and the members of these groups only.
 func AllowList(users, groups []string) ACL {
 	return ACL{users: sortedUnique(users), groups: sortedUnique(groups)}
 }
@@ -47,7 +47,7 @@ func (a ACL) Allows(u User) bool {
 		slices.ContainsFunc(u.Groups, func(g string) bool { return containsSorted(a.groups, g) })
 }
 
-// MatchedEntry is the entry of the list that allows u: "*", "user ann", or "group dev" for the first group of the
+// MatchedEntry returns the entry of the list that allows u: "*", "user ann", or "group dev" for the first group of the
 // user that is in the list. Empty: u is not allowed.
 func (a ACL) MatchedEntry(u User) string {
 	switch {
@@ -72,13 +72,13 @@ func containsSorted(names []string, name string) bool {
 // AllowsEveryone reports whether the list is Everyone.
 func (a ACL) AllowsEveryone() bool { return a.everyone }
 
-// Names are the users and the groups of AllowList, sorted. The caller must not change them.
+// Names returns the users and the groups of AllowList, sorted. The caller must not change them.
 func (a ACL) Names() (users, groups []string) { return a.users, a.groups }
 
 // IsEmpty reports whether the list allows no user.
 func (a ACL) IsEmpty() bool { return !a.everyone && len(a.users) == 0 && len(a.groups) == 0 }
 
-// String is the list in the notation of queues.yaml, names sorted: "alice,bob dev".
+// String returns the list in the notation of queues.yaml, names sorted: "alice,bob dev".
 func (a ACL) String() string {
 	switch {
 	case a.everyone:

@@ -7,7 +7,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// Path is the values of the labels of d, the coarsest first; empty for the root.
+// Path returns the values of the labels of d, the coarsest first; empty for the root.
 func (d *Domain[N]) Path() (path []string) {
 	for ; d != nil && d.parent != nil; d = d.parent {
 		path = append(path, d.value)
@@ -16,27 +16,27 @@ func (d *Domain[N]) Path() (path []string) {
 	return path
 }
 
-// Level is the index of the last label that the nodes of d have in common; -1 for the root.
+// Level returns the index of the last label that the nodes of d have in common; -1 for the root.
 func (d *Domain[N]) Level() int { return d.level }
 
-// Domains are the domains below d, in the order of their values. Read-only.
+// Domains returns the domains below d, in the order of their values. Read-only.
 func (d *Domain[N]) Domains() []*Domain[N] { return d.children }
 
-// Nodes are the nodes of d that have no label of the next level; of the last level, all nodes of d. They are in no
+// Nodes returns the nodes of d that have no label of the next level; of the last level, all nodes of d. They are in no
 // order. Read-only.
 func (d *Domain[N]) Nodes() []N { return d.nodes }
 
-// Count is how many nodes d has, with those of the domains below.
+// Count returns how many nodes d has, with those of the domains below.
 func (d *Domain[N]) Count() int { return d.count }
 
-// Free is the sum of what the nodes of d have free. Read-only.
+// Free returns the sum of what the nodes of d have free. Read-only.
 func (d *Domain[N]) Free() resources.Vector { return d.free }
 
-// Changed is a number that is another one after each Update or Remove of a node of d.
+// Changed returns a number that is another one after each Update or Remove of a node of d.
 func (d *Domain[N]) Changed() uint64 { return d.changed }
 
-// AtLevel are the domains of a level, the index of a label, in d: ordered by the values of their labels, the coarsest
-// first.
+// AtLevel returns the domains of a level, the index of a label, in d: ordered by the values of their labels, the
+// coarsest first.
 func (d *Domain[N]) AtLevel(level int) (all []*Domain[N]) {
 	if d.level == level-1 {
 		return d.children
@@ -47,8 +47,8 @@ func (d *Domain[N]) AtLevel(level int) (all []*Domain[N]) {
 	return all
 }
 
-// Share is how many times d has free what is requested, of the resource of which that is the least; +Inf: nothing is
-// requested.
+// Share returns how many times d has free what is requested, of the resource of which that is the least; +Inf: nothing
+// is requested.
 func (d *Domain[N]) Share(requested resources.Vector) float64 {
 	share := math.Inf(1)
 	for k, n := range requested {
@@ -59,8 +59,8 @@ func (d *Domain[N]) Share(requested resources.Vector) float64 {
 	return share
 }
 
-// Slots is at least the number of asks for v that fit the nodes of d together, at most bound: nodes take whole asks, so
-// that less may fit than the sum of what they have free.
+// Slots returns an upper bound for the number of asks for v that fit the nodes of d together, at most bound: nodes take
+// whole asks, so less may fit than what they have free in all.
 func (d *Domain[N]) Slots(v resources.Vector, bound int) int {
 	count := resources.Quantity(bound)
 	for k, n := range v {

@@ -28,25 +28,25 @@ type Domain[N comparable] struct {
 	changed  uint64 // the last change of a node of the domain
 }
 
-// entry is what a Tree knows of a node.
+// entry holds what a Tree knows of a node.
 type entry[N comparable] struct {
 	domain *Domain[N]
 	index  int // in domain.nodes
 	free   resources.Vector
 }
 
-// New is a Tree without nodes, of labels of which the coarsest is the first.
+// New returns a Tree without nodes, of labels of which the coarsest is the first.
 func New[N comparable](levels []string) *Tree[N] {
 	return &Tree[N]{levels: levels, root: &Domain[N]{level: -1}, entries: map[N]*entry[N]{}}
 }
 
-// Levels are the labels, the coarsest first. Read-only.
+// Levels returns the labels, the coarsest first. Read-only.
 func (t *Tree[N]) Levels() []string { return t.levels }
 
-// Root is the domain of all nodes.
+// Root returns the domain of all nodes.
 func (t *Tree[N]) Root() *Domain[N] { return t.root }
 
-// DomainOf is the finest domain that has a node; nil: the node is unknown.
+// DomainOf returns the finest domain that has a node; nil: the node is unknown.
 func (t *Tree[N]) DomainOf(n N) *Domain[N] {
 	if e := t.entries[n]; e != nil {
 		return e.domain
@@ -145,7 +145,7 @@ func (t *Tree[N]) leave(e *entry[N]) {
 	e.domain, e.free = nil, e.free[:0]
 }
 
-// Verify is an error if want, which has the same nodes and was made anew, has other domains or sums.
+// Verify returns an error if want, which has the same nodes and was made anew, has other domains or sums.
 func (t *Tree[N]) Verify(want *Tree[N]) error {
 	if len(t.entries) != len(want.entries) {
 		return fmt.Errorf("topology %v has %d nodes; there are %d", t.levels, len(t.entries), len(want.entries))

@@ -27,7 +27,7 @@ func (n node) label(key string) (string, bool) {
 
 var levels = []string{"zone", "rack"}
 
-// anew is a tree of nodes, in the order of their names.
+// anew returns a tree of nodes, in the order of their names.
 func anew(nodes map[string]node) *topology.Tree[string] {
 	t := topology.New[string](levels)
 	for _, name := range slices.Sorted(maps.Keys(nodes)) {

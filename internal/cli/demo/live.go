@@ -203,8 +203,8 @@ func (d *LiveDemo) step() error {
 }
 
 // rise multiplies what the tenants ask for and the jobs they may run. Where the cluster is to be almost full or more,
-// it rises from 1 to 4 until something is preempted: the waves of the tenants may leave room for minutes, and
-// preemption is what a demo is opened for.
+// it rises from 1 to 4 until something is preempted: the waves of the tenants may leave room for minutes, and a demo is
+// opened for its preemption.
 func (d *LiveDemo) rise(at time.Duration) float64 {
 	if d.preempted || d.opt.Load < 1 {
 		return 1
@@ -217,7 +217,7 @@ func (d *LiveDemo) after(wait time.Duration, do func() error) {
 	heap.Push(&d.timers, liveTimer{d.now.Add(wait), do})
 }
 
-// between is a random duration.
+// between returns a random duration.
 func (d *LiveDemo) between(r [2]time.Duration) time.Duration {
 	return r[0] + time.Duration(d.rng.Int64N(int64(r[1]-r[0])+1))
 }

@@ -29,7 +29,7 @@ func (b *liveInbox) take() []*si.AllocationResponse {
 	return all
 }
 
-// nodesAccepted is the number of nodes that were accepted.
+// nodesAccepted returns the number of nodes that were accepted.
 func (b *liveInbox) nodesAccepted() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -43,7 +43,7 @@ func (b *liveInbox) arrived() {
 	}
 }
 
-// UpdateAllocation is part of api.ResourceManagerCallback, like the following.
+// UpdateAllocation and the following methods implement api.ResourceManagerCallback.
 func (b *liveInbox) UpdateAllocation(m *si.AllocationResponse) error {
 	b.mu.Lock()
 	b.messages = append(b.messages, m)

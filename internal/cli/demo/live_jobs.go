@@ -128,7 +128,7 @@ var liveKinds = []liveKind{
 		runs: [2]time.Duration{10 * time.Second, 50 * time.Second}, maxJobs: 30},
 }
 
-// demand is how many millicores of unfinished tasks a kind has at a time, of a cluster with that many. It rises
+// demand returns how many millicores of unfinished tasks a kind has at a time, of a cluster with that many. It rises
 // and falls with the period, so that tenants lend to each other in turn.
 func (k *liveKind) demand(at time.Duration, millicores int64, load float64) int64 {
 	level := 1.0

@@ -37,7 +37,7 @@ func TestLiveDemo_ConfigurationsAreValid(t *testing.T) {
 		strings.Contains(liveConfigLater, "max: {vcore: 240}"))
 }
 
-// liveCluster is a scheduler of this process with the demo as its resource manager.
+// liveCluster returns a scheduler of this process with the demo as its resource manager.
 func liveCluster(t *testing.T, opt LiveOptions, of engine.Options) (e *engine.Engine, stop func()) {
 	t.Helper()
 	e = engine.New(of)

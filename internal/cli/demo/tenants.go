@@ -40,7 +40,7 @@ func percentOf(capacity resources.Amounts, percent int64) amount {
 	}
 }
 
-// leafMax is the max of a leaf with that many siblings: at least the largest ask, and at most the max
+// leafMax returns the max of a leaf with that many siblings: at least the largest ask, and at most the max
 // of the tenant.
 func leafMax(capacity resources.Amounts, siblings int, t tenant) amount {
 	m := percentOf(capacity, max(200/int64(siblings), 5))
@@ -53,7 +53,7 @@ func leafMax(capacity resources.Amounts, siblings int, t tenant) amount {
 	return m
 }
 
-// tenantQueues is a queues.yaml with n queues below root: the tenants and their leaves in turn. Every
+// tenantQueues returns a queues.yaml with n queues below root: the tenants and their leaves in turn. Every
 // third leaf has a part of the guarantee of its tenant and sorts its applications by fair share; every
 // fourth has a max. leaves are the paths of the leaves.
 func tenantQueues(n int, capacity resources.Amounts) (text string, leaves []objects.QueuePath) {

@@ -31,7 +31,7 @@ type Workload struct {
 	Seed         uint64
 }
 
-// Size is how large a workload is.
+// Size is the size of a workload.
 type Size struct {
 	Nodes, Queues, Asks int
 	Seed                uint64

@@ -147,7 +147,7 @@ type pendingRelease struct {
 	at    time.Time
 }
 
-// releasePairingWindow is how long after a release an allocation is attributed to it. Most follow
+// releasePairingWindow is the time after a release in which an allocation is attributed to it. Most follow
 // within microseconds; the window must cover pauses of a slow scheduler.
 const releasePairingWindow = 5 * time.Millisecond
 
@@ -171,7 +171,7 @@ func (c *clientChurn) observe(number int, allocated bool) {
 	c.pendingReleases = c.pendingReleases[:0]
 }
 
-// allocated is the number of allocations received since the observer was set.
+// allocated returns the number of allocations received since the observer was set.
 func (l *loadedScheduler) allocated() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

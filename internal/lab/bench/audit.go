@@ -19,7 +19,7 @@ const (
 	auditedChurn  = 0.25
 )
 
-// auditable is a workload of the same kind within the bounds of an audit.
+// auditable returns a workload of the same kind within the bounds of an audit.
 func auditable(s workload.Spec) workload.Spec {
 	s.Depth = min(s.Depth, auditedLevels)
 	for _, leaves := s.Queues(); leaves > auditedLeaves; _, leaves = s.Queues() {

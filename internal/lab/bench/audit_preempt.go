@@ -14,7 +14,7 @@ import (
 // auditedPreemptors bounds the preemptors of an audit.
 const auditedPreemptors = 60
 
-// withFewPreemptors is a workload with few preemptors for which there are still enough victims: each
+// withFewPreemptors returns a workload with few preemptors for which there are still enough victims: each
 // node has as many allocations, and there are fewer nodes.
 func withFewPreemptors(s workload.Spec, perNode int) workload.Spec {
 	perNode = min(perNode, s.Asks)

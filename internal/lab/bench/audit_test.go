@@ -12,7 +12,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// auditedSpec is a workload with everything that orders depend on.
+// auditedSpec returns a workload with everything that orders depend on.
 func auditedSpec() workload.Spec {
 	s := smallSpec()
 	s.AppsPerLeaf, s.Asks, s.Priorities, s.Sort, s.Saturation, s.Churn = 2, 200, 3, "fair", 2, 0.2

@@ -15,13 +15,13 @@ const (
 	nodesPerZone = 1000
 )
 
-// topologyLabels are the labels of the i-th node.
+// topologyLabels returns the labels of the i-th node.
 func topologyLabels(i int) map[string]string {
 	return map[string]string{zoneLabel: fmt.Sprint("zone-", i/nodesPerZone),
 		rackLabel: fmt.Sprint("rack-", i/nodesPerRack)}
 }
 
-// topology is the topology of all gangs; the zero value: none.
+// topology returns the topology of all gangs; the zero value: none.
 func (s *stream) topology() gangs.Topology {
 	switch s.spec.Topology {
 	case workload.RequiredRack:

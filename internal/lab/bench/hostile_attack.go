@@ -103,7 +103,7 @@ func (a *attacker) close() {
 	}
 }
 
-// answer has the counts of the attack so far.
+// answer returns the counts of the attack so far.
 func (a *attacker) answer() Answer {
 	return Answer{Sample: report.Sample{
 		"attackMessages": float64(a.sent.Load()), "attackRefused": float64(a.refused.Load()),
@@ -129,7 +129,7 @@ func (a *attacker) run(ctx context.Context) error {
 	return fmt.Errorf("there is no attack %q", a.spec.Attack)
 }
 
-// message is a message of empty entries.
+// message returns a message of empty entries.
 func (a *attacker) message() mem.BufferSlice {
 	name := rmID
 	if a.spec.UnregisteredRM {

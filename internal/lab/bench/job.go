@@ -10,7 +10,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/lab/measure"
 )
 
-// Measure is how a workload is measured.
+// Measure says how a workload is measured.
 type Measure string
 
 // The measures.
@@ -31,7 +31,7 @@ const (
 	Audit     Measure = "audit"     // no timing: every decision is checked
 )
 
-// Job is what one process measures.
+// Job describes what one process measures.
 type Job struct {
 	Spec       workload.Spec `json:"spec"`
 	Measure    Measure       `json:"measure"`
@@ -66,7 +66,7 @@ func newResult() *result {
 	return &result{sample: report.Sample{}, histograms: map[string]measure.Histogram{}}
 }
 
-// family is the histogram of a family; the sample gets its percentiles at the end.
+// family returns the histogram of a family; the sample gets its percentiles at the end.
 func (r *result) family(name string) measure.Histogram {
 	t, ok := r.histograms[name]
 	if !ok {
@@ -133,7 +133,7 @@ func (j Job) doLoadProcess(ctx context.Context) (Answer, error) {
 	return r.answer("")
 }
 
-// answer is the result as an Answer.
+// answer returns the result as an Answer.
 func (r *result) answer(digest string) (a Answer, err error) {
 	a = Answer{Digest: digest, Sample: r.sample, Times: map[string]string{}}
 	for family, t := range r.histograms {
@@ -216,7 +216,7 @@ func (j Job) rounds() int {
 	return maxRounds
 }
 
-// MeasureOf is the measure of a workload outside of the suites.
+// MeasureOf returns the measure of a workload outside of the suites.
 func MeasureOf(s workload.Spec) Measure {
 	switch {
 	case s.Preemptors > 0:

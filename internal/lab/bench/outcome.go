@@ -37,7 +37,7 @@ func (s *stream) enterOutcome(p placements, to report.Sample) {
 	}
 }
 
-// fairShareError is the largest distance of a leaf from its fair share, relative to that share. The
+// fairShareError returns the largest distance of a leaf from its fair share, relative to that share. The
 // fair share is max-min fair: at each level queues get equal amounts, but not more than is requested
 // below them.
 func (s *stream) fairShareError(got map[objects.QueuePath]resources.Amounts, used resources.Amounts,
@@ -80,7 +80,7 @@ func fairShares(amount float64, demand []float64, fanout int) []float64 {
 	return fair
 }
 
-// maxMinFair is the max-min fair distribution of an amount.
+// maxMinFair returns the max-min fair distribution of an amount.
 func maxMinFair(amount float64, wants []float64) []float64 {
 	order := make([]int, len(wants))
 	for i := range order {

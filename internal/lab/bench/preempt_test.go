@@ -13,7 +13,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// preemptSpec is a full cluster in which a few asks preempt.
+// preemptSpec returns a full cluster in which a few asks preempt.
 func preemptSpec(right string) workload.Spec {
 	s := smallSpec()
 	s.Shapes, s.Saturation, s.Priorities, s.Preemptors, s.PreemptBy, s.Victims, s.AtOnce = 1, 1, 3, 20, right, 3, 5

@@ -90,7 +90,7 @@ type phaseTotals struct {
 	peak      float64       // peak of its memory in bytes
 }
 
-// pollers is the job of a process of readers.
+// pollers returns the job of a process of readers.
 func (w *readersRun) pollers() *Job {
 	p := &pollJob{
 		Address: w.server.http, Pollers: w.spec.Pollers, Stalled: w.spec.Stalled, Seconds: w.spec.Seconds,
@@ -167,7 +167,7 @@ func (w *readersRun) phase(ctx context.Context, family string, to *phaseTotals, 
 	return errors.Join(err, o.err)
 }
 
-// readersLeadTime is how long the readers run before the first ask.
+// readersLeadTime is the time for which the readers run before the first ask.
 const readersLeadTime = 300 * time.Millisecond
 
 // enter puts the results into the sample.

@@ -13,13 +13,13 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/server/httpserver"
 )
 
-// serverStallTimeout is how long a server waits for a client that does not read.
+// serverStallTimeout is the time for which a server waits for a client that does not read.
 const serverStallTimeout = httpserver.DefaultStall
 
 // errWrong is the error of a complete answer with wrong content.
 var errWrong = errors.New("wrong answer")
 
-// unpacked is the uncompressed body of an answer.
+// unpacked returns the uncompressed body of an answer.
 func unpacked(response *http.Response) (io.Reader, error) {
 	if response.Header.Get("Content-Encoding") != "gzip" {
 		return response.Body, nil

@@ -13,8 +13,8 @@ type endpoint struct {
 	text bool              // plain text: the keys are parts of lines
 }
 
-// endpoints are the endpoints of a server that readers use: all that there are, but for streams, for what --debug adds,
-// and for things that the cluster does not have.
+// endpoints returns the endpoints of a server that readers use: all that there are, but for streams, for what --debug
+// adds, and for things that the cluster does not have.
 func (p *pollJob) endpoints() []endpoint {
 	const partition = "/ws/v1/partition/default/"
 	within := func(least, most int) [2]int { return [2]int{least, most} }
@@ -72,7 +72,7 @@ func (p *pollJob) endpoints() []endpoint {
 	}
 }
 
-// view is what a page shows: what it reads, and the numbers of GET /ws/v1/live that say when it must read that again.
+// view describes a page: what it reads, and the numbers of GET /ws/v1/live that say when it must read that again.
 type view struct {
 	name   string
 	reads  []endpoint // at the same time, as a browser does
@@ -80,7 +80,7 @@ type view struct {
 	rest   time.Duration
 }
 
-// views are those of the page that is embedded in the server, with the same paths, topics and pauses.
+// views returns the views of the page that is embedded in the server, with the same paths, topics and pauses.
 func (p *pollJob) views() []view {
 	read := func(suffixes ...string) (found []endpoint) {
 		all := p.endpoints()

@@ -17,7 +17,7 @@ import (
 // long as that took, and for at least pageRest: it spends a fifth of the time on reading at most (WEB-5, WEB-7).
 const pageRest = 900 * time.Millisecond
 
-// page is an open page until the context ends. Pages show the views in turn.
+// page opens a page until the context ends. Pages show the views in turn.
 func (a *pollResults) page(ctx context.Context, p *pollJob, client *http.Client, number int) {
 	views := p.views()
 	v := views[number%len(views)]
@@ -96,7 +96,7 @@ func (a *pollResults) streamEnded(ctx context.Context, e endpoint, err error) {
 	}
 }
 
-// numbers are the numbers of a message of the stream that are those of the topics of v.
+// numbers returns the numbers of a message of the stream that are those of the topics of v.
 func (v *view) numbers(message string) (string, error) {
 	var m struct {
 		Generation json.Number                       `json:"generation"`

@@ -169,7 +169,7 @@ func (a *pollResults) stall(ctx context.Context, p *pollJob, number int) {
 	}
 }
 
-// stallDuration is how long an unread connection is kept: longer than the server waits.
+// stallDuration is the time for which an unread connection is kept: longer than the server waits.
 const stallDuration = serverStallTimeout + time.Second
 
 // check reads an answer to its end.

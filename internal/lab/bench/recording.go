@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// recordingRounds is how many times the workload runs on each server.
+// recordingRounds is the number of times that the workload runs on each server.
 const recordingRounds = 12
 
 // measureRecording measures what recording adds to the CPU time of a server over gRPC: all asks are sent, placed and
@@ -63,7 +63,7 @@ func measureRecording(ctx context.Context, s *stream, r *result, j Job) (err err
 	return nil
 }
 
-// bytesBelow are the bytes of all files below a directory.
+// bytesBelow returns the bytes of all files below a directory.
 func bytesBelow(dir string) (total int64, err error) {
 	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -78,7 +78,7 @@ func bytesBelow(dir string) (total int64, err error) {
 	return total, err
 }
 
-// turnover are messages with all asks, and messages that release them, encoded in advance.
+// turnover returns messages with all asks, and messages that release them, encoded in advance.
 func (s *stream) turnover() (asks, releases []mem.BufferSlice, err error) {
 	for first := 0; first < s.spec.Asks; first += messageBatch {
 		ask, release := &si.AllocationRequest{RmID: rmID},

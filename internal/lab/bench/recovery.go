@@ -14,7 +14,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// recoveryRounds is how often a resource manager registers again with the same server, after the first time.
+// recoveryRounds is the number of times that a resource manager registers again with the same server, after the first
+// time.
 const recoveryRounds = 3
 
 // measureRecovery measures how long a server needs after a registration until it decides again: a resource manager
@@ -71,7 +72,7 @@ func (s *serverProcess) forgetPeak() error {
 	return nil
 }
 
-// recoveryMessages are what a resource manager sends after a registration, encoded in advance.
+// recoveryMessages holds what a resource manager sends after a registration, encoded in advance.
 type recoveryMessages struct {
 	reports, asks []mem.BufferSlice
 	running       int
@@ -116,7 +117,7 @@ func appendMessage(to []mem.BufferSlice, m *si.AllocationRequest) ([]mem.BufferS
 	return append(to, mem.BufferSlice{mem.SliceBuffer(b)}), err
 }
 
-// spread are the nodes on which the first asks run, by turns.
+// spread returns the nodes on which the first asks run, by turns.
 func (s *stream) spread(asks int) (nodes []string, err error) {
 	free := make([]resources.Amounts, len(s.nodes))
 	for i := range s.nodes {

@@ -65,7 +65,7 @@ func Run(ctx context.Context, plans []Plan, o Options) *report.Report {
 	return r
 }
 
-// audits are the cells whose decisions are checked: the first of every line. The others differ only in
+// audits returns the cells whose decisions are checked: the first of every line. The others differ only in
 // size, and an audit has its own size.
 func audits(cells []plannedCell, all []*cellState) (audited []*cellState) {
 	var lines []string

@@ -28,7 +28,7 @@ func planOf(names ...string) []Plan {
 	return []Plan{p}
 }
 
-// answerOf is an answer with times in ms.
+// answerOf returns an answer with times in ms.
 func answerOf(t *testing.T, digest string, cpu float64, millis ...int) Answer {
 	t.Helper()
 	h := measure.NewHistogram()

@@ -60,5 +60,5 @@ func enterPercentiles(t measure.Histogram, family string, to report.Sample) {
 	}
 }
 
-// idleWindow is how long an idle scheduler is measured.
+// idleWindow is the time for which an idle scheduler is measured.
 const idleWindow = time.Second

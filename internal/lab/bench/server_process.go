@@ -50,7 +50,7 @@ func serveHere(ctx context.Context, flags []string) (*serverProcess, error) {
 	}, nil
 }
 
-// memory is a field of the kernel's status of the server, in bytes.
+// memory returns a field of the kernel's status of the server, in bytes.
 func (s *serverProcess) memory(field string) (float64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.pid))
 	if err != nil {
@@ -68,7 +68,7 @@ func (s *serverProcess) memory(field string) (float64, error) {
 // userTick is the unit of CPU times in /proc, which is the same on all Linux systems.
 const userTick = 10 * time.Millisecond
 
-// cpu is the CPU time of the server.
+// cpu returns the CPU time of the server.
 func (s *serverProcess) cpu() (time.Duration, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.pid))
 	if err != nil {

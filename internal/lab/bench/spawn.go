@@ -54,7 +54,7 @@ func spawn(ctx context.Context, j Job, command string, args []string) (a Answer,
 	return a, nil
 }
 
-// firstErrorLine is the first line of the standard error of a failed process: a panic begins with its
+// firstErrorLine returns the first line of the standard error of a failed process: a panic begins with its
 // reason.
 func firstErrorLine(errs string) string {
 	first, _, _ := strings.Cut(strings.TrimSpace(errs), "\n")

@@ -41,7 +41,7 @@ const (
 	Quick Scale = true
 )
 
-// of is a size at a scale: Quick has a tenth of it, but at least least.
+// of returns a size at a scale: Quick has a tenth of it, but at least least.
 func (s Scale) of(n, least int) int {
 	if s == Quick {
 		return max(n/10, least)
@@ -49,7 +49,7 @@ func (s Scale) of(n, least int) int {
 	return n
 }
 
-// suites are all suites, in the order of display. Without a trace, the suite trace has no cells.
+// suites returns all suites, in the order of display. Without a trace, the suite trace has no cells.
 func suites(scale Scale, trace Trace) []Plan {
 	return []Plan{
 		flatPlan(scale), fanoutPlan(scale), depthPlan(scale), appsPlan(scale), bigAppPlan(scale),
@@ -61,7 +61,7 @@ func suites(scale Scale, trace Trace) []Plan {
 	}
 }
 
-// SuiteNames are the names of all suites.
+// SuiteNames returns the names of all suites.
 func SuiteNames() []string {
 	var names []string
 	for _, p := range suites(Full, Trace{}) {
@@ -70,10 +70,10 @@ func SuiteNames() []string {
 	return names
 }
 
-// List are all suites.
+// List returns all suites.
 func List() []Plan { return suites(Full, Trace{}) }
 
-// Cells is how many cells there are.
+// Cells returns how many cells there are.
 func (p Plan) Cells() int { return len(p.cells) }
 
 // Choose finds suites by their names; without names, all that need no further files. A via that is not
@@ -104,7 +104,7 @@ func Choose(names []string, scale Scale, trace Trace, via string) ([]Plan, error
 	return chosen, nil
 }
 
-// via is the suite with one interface only.
+// via returns the suite with one interface only.
 func (p Plan) via(via string) (Plan, error) {
 	if via == "" {
 		return p, nil
@@ -137,7 +137,7 @@ func (p Plan) via(via string) (Plan, error) {
 	return p, nil
 }
 
-// Custom is a suite of one workload from the command line.
+// Custom returns a suite of one workload from the command line.
 func Custom(spec workload.Spec) Plan {
 	return Plan{
 		Name: "custom", About: "One workload, as the flags say.", custom: true,
@@ -149,7 +149,7 @@ func Custom(spec workload.Spec) Plan {
 // the machine has, and asks that fit on no node.
 func (p Plan) Check(seed uint64) error { return p.check(seed, measure.MemoryAvailable()) }
 
-// check is Check for a machine with that much memory; 0: unknown.
+// check does what Check does, for a machine with that much memory; 0: unknown.
 func (p Plan) check(seed uint64, have int64) error {
 	for _, c := range p.cells {
 		if c.trace.given() {

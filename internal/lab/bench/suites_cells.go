@@ -6,7 +6,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/lab/bench/workload"
 )
 
-// baseSpec is the default of cells: two leaves with one application each, and all asks fit.
+// baseSpec returns the default of cells: two leaves with one application each, and all asks fit.
 func baseSpec(asks int) workload.Spec {
 	return workload.Spec{
 		Depth: 1, Fanout: 2, AppsPerLeaf: 1, Asks: asks, Nodes: 1000, Shapes: 20, Types: 2, Priorities: 1,
@@ -96,7 +96,7 @@ func nodesPlan(s Scale) Plan {
 	return p
 }
 
-// constraintsPlan has the asks of scheduler_perf, the benchmark of kube-scheduler. In node order fair the last nodes
+// constraintsPlan plans the asks of scheduler_perf, the benchmark of kube-scheduler. In node order fair the last nodes
 // that got an ask come last, in binpacking first: there an ask is refused by all that went before.
 func constraintsPlan(s Scale) Plan {
 	p := Plan{Name: "constraints",
@@ -118,8 +118,8 @@ func constraintsPlan(s Scale) Plan {
 	return p
 }
 
-// preferencesPlan has asks of many kinds in turn, as those of many applications are, each of which prefers nodes by the
-// allocations of its own kind.
+// preferencesPlan plans asks of many kinds in turn, as those of many applications are, each of which prefers nodes by
+// the allocations of its own kind.
 func preferencesPlan(s Scale) Plan {
 	p := Plan{Name: "preferences",
 		About: "Preferred spread, affinity and anti-affinity on 5,000 nodes, with label selectors of many kinds in turn.",
@@ -135,7 +135,7 @@ func preferencesPlan(s Scale) Plan {
 	return p
 }
 
-// kindsCells are cells with 5,000 nodes and numbers of kinds of asks with a constraint.
+// kindsCells returns cells with 5,000 nodes and numbers of kinds of asks with a constraint.
 func kindsCells(s Scale, constraint, order string, kinds []int) (cells []plannedCell) {
 	for _, n := range kinds {
 		spec := baseSpec(s.of(5000, 2500))
@@ -192,7 +192,7 @@ func adversarialPlan(s Scale) Plan {
 	return p
 }
 
-// churnWorkload is a full cluster in which 10,000 applications of 100 shapes are pending.
+// churnWorkload returns a full cluster in which 10,000 applications of 100 shapes are pending.
 func churnWorkload(s Scale) workload.Spec {
 	spec := baseSpec(s.of(40_960, 4096))
 	spec.Depth, spec.Fanout, spec.AppsPerLeaf, spec.Shapes = 5, 4, s.of(20, 2), 100

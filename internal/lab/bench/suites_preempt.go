@@ -6,7 +6,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/lab/bench/workload"
 )
 
-// preemptWorkload is a cluster full of allocations of one kind, in which asks preempt.
+// preemptWorkload returns a cluster full of allocations of one kind, in which asks preempt.
 func preemptWorkload(s Scale, nodes, perNode int) workload.Spec {
 	nodes = s.of(nodes, 20)
 	spec := baseSpec(nodes * perNode)

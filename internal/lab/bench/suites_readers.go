@@ -2,7 +2,7 @@ package bench
 
 import "github.com/canopy-scheduler/canopy/internal/lab/bench/workload"
 
-// readersWorkload is a cluster with many readers: 10,000 leaves, 100,000 allocations on 2,000 nodes.
+// readersWorkload returns a cluster with many readers: 10,000 leaves, 100,000 allocations on 2,000 nodes.
 func readersWorkload(s Scale) workload.Spec {
 	spec := baseSpec(s.of(100_000, 1000))
 	spec.Depth, spec.Fanout, spec.Nodes, spec.Via = 2, 100, s.of(2000, 20), workload.ViaGRPC

@@ -83,7 +83,7 @@ func TestSuites_CanBeMeasured(t *testing.T) {
 	}
 }
 
-// traceFiles are a trace of four nodes and many tasks, of which one fits nowhere.
+// traceFiles returns a trace of four nodes and many tasks, of which one fits nowhere.
 func traceFiles(t *testing.T) Trace {
 	t.Helper()
 	dir := t.TempDir()

@@ -32,7 +32,7 @@ func loadViaClient(ctx context.Context, s *stream, asks int) (*loadedScheduler, 
 	return loadWith(ctx, s, asks, openClient)
 }
 
-// loadWith is loadViaClient with a given open function.
+// loadWith does what loadViaClient does, with a given open function.
 func loadWith(
 	ctx context.Context, s *stream, asks int, open func(context.Context, *stream, *recorder) (apiClient, error),
 ) (l *loadedScheduler, err error) {
@@ -105,7 +105,7 @@ func (l *loadedScheduler) fill(ctx context.Context, want int) (measure.Usage, er
 	return <-result, nil
 }
 
-// coreOutcome are the placements of the core alone, which are the same over every interface.
+// coreOutcome returns the placements of the core alone, which are the same over every interface.
 func (s *stream) coreOutcome() (placements, error) {
 	p := make(placements, 0, s.spec.Asks)
 	t := newDriver(newCore(s))
@@ -119,7 +119,7 @@ func (s *stream) coreOutcome() (placements, error) {
 	return p, nil
 }
 
-// fillViaClient is fillCore over an interface.
+// fillViaClient does what fillCore does, over an interface.
 func fillViaClient(ctx context.Context, s *stream, r *result, rounds int) error {
 	p, err := s.coreOutcome()
 	if err != nil {
@@ -163,10 +163,10 @@ func (s *stream) schedule(events int) schedule {
 	return schedule{due: due}
 }
 
-// late is the time since an event was due.
+// late returns the time since an event was due.
 func (t *schedule) late(event int) time.Duration { return time.Since(t.begin) - t.due[event] }
 
-// sendRetryInterval is how long play waits when a due event cannot be sent yet.
+// sendRetryInterval is the pause of play when a due event cannot be sent yet.
 const sendRetryInterval = 100 * time.Microsecond
 
 // play calls send for the events that are due, several together when it is late, until all are sent.

@@ -26,7 +26,7 @@ func newCore(s *stream) *scheduler.Core {
 	return scheduler.NewWith(s.partition, nil, opt)
 }
 
-// neverCompleting are lifetimes in which an application without asks stays Running: the workload
+// neverCompleting returns lifetimes in which an application without asks stays Running: the workload
 // submits further asks.
 func neverCompleting() *lifecycle.Lifetimes {
 	keep := lifecycle.DefaultLifetimes()

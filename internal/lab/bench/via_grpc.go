@@ -49,7 +49,7 @@ func openGRPC(ctx context.Context, s *stream, rec *recorder) (apiClient, error) 
 	return (&grpcClient{address: server.Address(), server: server, recorder: rec, stream: s}).open(ctx)
 }
 
-// dialGRPC is a client of a running server.
+// dialGRPC returns a client of a running server.
 func dialGRPC(ctx context.Context, s *stream, rec *recorder, address string) (apiClient, error) {
 	return (&grpcClient{address: address, recorder: rec, stream: s}).open(ctx)
 }
@@ -190,7 +190,7 @@ func (g *grpcClient) close() (err error) {
 // keyCodec sends bytes unchanged and decodes only keys.
 type keyCodec struct{}
 
-// Name is the name of the codec that it replaces.
+// Name returns the name of the codec that it replaces.
 func (keyCodec) Name() string { return "proto" }
 
 // Marshal sends bytes unchanged.
@@ -252,7 +252,7 @@ func (a *keyAnswer) report(rec *recorder) {
 	}
 }
 
-// fieldIn is the first value of a field; empty if it is missing.
+// fieldIn returns the first value of a field; empty if it is missing.
 func fieldIn(in []byte, field protowire.Number) []byte {
 	for len(in) > 0 {
 		at, value, n := chunkOf(in)

@@ -169,7 +169,7 @@ func (s *stream) drawAsks() {
 	}
 }
 
-// minAsksPerNode is how many of the largest ask fit on a node of a cluster in which all asks must fit.
+// minAsksPerNode is the number of the largest asks that fit on a node of a cluster in which all asks must fit.
 const minAsksPerNode = 8
 
 // computeSizes computes the sizes of nodes and of preemptors. Asks must be drawn.
@@ -180,7 +180,7 @@ func (s *stream) computeSizes() (err error) {
 	return err
 }
 
-// nodeSize is the size of each node: the asks use the share of the cluster that the spec says, or less
+// nodeSize returns the size of each node: the asks use the share of the cluster that the spec says, or less
 // when nodes would get too small.
 func (s *stream) nodeSize() (resources.Amounts, error) {
 	demand, largest := map[string]resources.Quantity{}, map[string]resources.Quantity{}
@@ -228,7 +228,7 @@ func (s *stream) appOf(i int) *sim.Application { return &s.apps[i%len(s.apps)] }
 
 func (s *stream) amounts(i int) resources.Amounts { return s.shapes[s.draws[i].shape] }
 
-// ask is the i-th ask.
+// ask returns the i-th ask.
 func (s *stream) ask(i int) *objects.Ask {
 	return &objects.Ask{
 		Key: s.key(i), App: s.appOf(i).ID, Amounts: s.amounts(i), Priority: s.draws[i].priority,
@@ -236,7 +236,7 @@ func (s *stream) ask(i int) *objects.Ask {
 	}
 }
 
-// tags are like those of a pod: some are the same for all of an application.
+// tags returns tags like those of a pod: some are the same for all of an application.
 func (s *stream) tags(i int) map[string]string {
 	if s.spec.Constraint != "" {
 		return s.constraintTags(i)

@@ -8,7 +8,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// leafPaths are the leaves below a queue, in the order of the configuration.
+// leafPaths returns the leaves below a queue, in the order of the configuration.
 func leafPaths(above objects.QueuePath, depth, fanout int, to []objects.QueuePath) []objects.QueuePath {
 	if depth == 0 {
 		return append(to, above)
@@ -21,7 +21,7 @@ func leafPaths(above objects.QueuePath, depth, fanout int, to []objects.QueuePat
 
 func queueName(i int) string { return "q" + padded(i, 4) }
 
-// configText is the queues.yaml, with a line per queue: a deep tree would be mostly indentation.
+// configText returns the queues.yaml, with a line per queue: a deep tree would be mostly indentation.
 func (s *stream) configText() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "partitions:\n  - name: default\n    nodesortpolicy: {type: %s}\n    preemption: {enabled: %t}\n"+
@@ -61,7 +61,7 @@ func (s *stream) writeQueues(b *strings.Builder, depth int, held map[int]string,
 	b.WriteString("]")
 }
 
-// maxOfLeaves are the leaves with a max of half of what is requested there, by their number.
+// maxOfLeaves returns the leaves with a max of half of what is requested there, by their number.
 func (s *stream) maxOfLeaves() map[int]string {
 	n := int(s.spec.Bound * float64(len(s.leaves)))
 	if n == 0 {
@@ -85,7 +85,7 @@ func (s *stream) maxOfLeaves() map[int]string {
 	return held
 }
 
-// quantityText is a quantity in a configuration.
+// quantityText returns a quantity in a configuration.
 func quantityText(name string, q resources.Quantity) string {
 	if name == resources.VCore {
 		return fmt.Sprintf("%dm", max(q, 1))

@@ -16,7 +16,7 @@ const (
 	colour    = "kubernetes.io/label/color"
 )
 
-// labels are the labels and the taint of the i-th node; nil: no ask has constraints, and no gang a topology.
+// labels returns the labels and the taint of the i-th node; nil: no ask has constraints, and no gang a topology.
 func (s *stream) labels(i int) map[string]string {
 	if s.spec.Topology != "" {
 		return topologyLabels(i)
@@ -34,7 +34,7 @@ func (s *stream) labels(i int) map[string]string {
 	return labels
 }
 
-// constraintTags are the tags of the i-th ask with its constraint.
+// constraintTags returns the tags of the i-th ask with its constraint.
 func (s *stream) constraintTags(i int) map[string]string {
 	own := "blue"
 	if s.spec.Kinds > 1 {
@@ -78,8 +78,8 @@ func (s *stream) constraintTags(i int) map[string]string {
 	return map[string]string{colour: "white"}
 }
 
-// preferenceTags are the tags of an ask with a preference; blue selects the asks with its colour. prefers is false for
-// other constraints.
+// preferenceTags returns the tags of an ask with a preference; blue selects the asks with its colour. prefers is false
+// for other constraints.
 func (s *stream) preferenceTags(own, blue string) (tags map[string]string, prefers bool) {
 	preferred := func(terms string) string {
 		return `{"preferredDuringSchedulingIgnoredDuringExecution":[` + terms + `]}`

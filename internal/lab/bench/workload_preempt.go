@@ -44,7 +44,7 @@ func (s *stream) drawPreemptors() error {
 	return nil
 }
 
-// preemptProperty is the property preemption.priority of root, which all queues inherit.
+// preemptProperty returns the property preemption.priority of root, which all queues inherit.
 func (s *stream) preemptProperty() string {
 	if s.spec.Preemptors == 0 || s.preemptsByGuarantee() {
 		return ""
@@ -52,7 +52,7 @@ func (s *stream) preemptProperty() string {
 	return ", preemption.priority: " + s.spec.PreemptBy
 }
 
-// guaranteedQueue is the leaf with the guarantee. The shortest preemption delay has passed at once:
+// guaranteedQueue returns the leaf with the guarantee. The shortest preemption delay has passed at once:
 // time advances between ask and decision.
 func (s *stream) guaranteedQueue() string {
 	var parts []string
@@ -63,7 +63,7 @@ func (s *stream) guaranteedQueue() string {
 		guaranteedLeaf, commandInterval, strings.Join(parts, ", "))
 }
 
-// preemptorLeaves are the leaves with preemptors.
+// preemptorLeaves returns the leaves with preemptors.
 func (s *stream) preemptorLeaves() []objects.QueuePath {
 	if s.preemptsByGuarantee() {
 		return []objects.QueuePath{objects.RootPath.Child(guaranteedLeaf)}
@@ -71,7 +71,7 @@ func (s *stream) preemptorLeaves() []objects.QueuePath {
 	return s.leaves
 }
 
-// preemptorApp is the ID of the application of preemptors in a leaf, by its number.
+// preemptorApp returns the ID of the application of preemptors in a leaf, by its number.
 func preemptorApp(leaf int) objects.AppID {
 	return objects.AppID("preemptor-" + padded(leaf, 8) + "-application")
 }
@@ -97,5 +97,5 @@ func (s *stream) submitPreemptor(i int) scheduler.Command {
 	}}
 }
 
-// firstPreemptor is the number in the key of the first preemptor; all other asks have lower numbers.
+// firstPreemptor returns the number in the key of the first preemptor; all other asks have lower numbers.
 func (s *stream) firstPreemptor() int { return len(s.draws) }

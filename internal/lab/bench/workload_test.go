@@ -9,7 +9,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/lab/bench/workload"
 )
 
-// smallSpec is a workload that is measured in no time.
+// smallSpec returns a workload that is measured in no time.
 func smallSpec() workload.Spec {
 	s := workload.DefaultSpec()
 	s.Depth, s.Fanout, s.Asks, s.Nodes = 2, 3, 300, 10

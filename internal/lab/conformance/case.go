@@ -14,12 +14,12 @@ type Case struct {
 	Name   string // subject/what
 	Demand string // what it demands, in one sentence or two
 	Source string // the rules or the section of the documentation that say so
-	// Feature is what an endpoint may do without: one of Features. Empty: the scheduler interface promises it.
+	// Feature names something that an endpoint may lack: one of Features. Empty: the scheduler interface promises it.
 	Feature string
 	steps   []step
 }
 
-// Text is what the messages of c have in them, one a line.
+// Text returns the messages of c as text, one a line.
 func (c *Case) Text() string {
 	var text strings.Builder
 	for _, s := range c.steps {
@@ -47,8 +47,8 @@ const (
 	sendLegacy                  // => JSON: asks of the interface 1.5
 )
 
-// Features are what cases may be about that the scheduler interface does not promise: "canopy" is what Canopy reads in
-// tags and attributes of its own.
+// Features returns the features that a case may require and the scheduler interface does not promise: "canopy" is about
+// what Canopy reads in tags and attributes of its own.
 func Features() []string { return []string{"canopy"} }
 
 //go:embed cases/*.txt
@@ -59,7 +59,7 @@ var caseFiles embed.FS
 //go:embed cases/queues.yaml
 var configuration string
 
-// Cases are all cases, by subject.
+// Cases returns all cases, by subject.
 func Cases() []Case {
 	files, err := caseFiles.ReadDir("cases")
 	if err != nil {

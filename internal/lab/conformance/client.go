@@ -26,7 +26,7 @@ const (
 
 var methods = []string{register, updateNode, updateApplication, updateAllocation}
 
-// stream is what the three streams have in common.
+// stream holds what the three streams have in common.
 type stream struct {
 	raw    grpc.ClientStream
 	newMsg func() proto.Message // an empty message to the scheduler
@@ -131,7 +131,7 @@ func (c *client) read(method string, s *stream) {
 	}
 }
 
-// elementsOf are the elements of the lists of an answer.
+// elementsOf returns the elements of the lists of an answer.
 func elementsOf(m proto.Message) (elements []received, err error) {
 	text, err := protojson.Marshal(m)
 	if err != nil {
@@ -188,7 +188,7 @@ func (c *client) take(ctx context.Context, method string, matches func(received)
 	}
 }
 
-// untaken is what arrived and was not taken.
+// untaken returns the answers that arrived and were not taken.
 func (c *client) untaken() []received {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// Report is what a run has found.
+// Report holds the results of a run.
 type Report struct {
 	Address string
 	Results []Result
 	Skipped int // cases of features that the endpoint is not said to have
 }
 
-// Failed is how many cases failed.
+// Failed returns how many cases failed.
 func (r *Report) Failed() (n int) {
 	for _, x := range r.Results {
 		if x.Failure != nil {
@@ -37,7 +37,7 @@ type reportedCase struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// MarshalJSON is the report as an object with the figures and a list of the cases.
+// MarshalJSON returns the report as an object with the figures and a list of the cases.
 func (r *Report) MarshalJSON() ([]byte, error) {
 	out := struct {
 		Address string         `json:"address"`

@@ -25,15 +25,15 @@ type Options struct {
 	Only string
 	// Features are those that the endpoint has; cases of others are not run.
 	Features []string
-	// Timeout is how long each answer may take, above 0.
+	// Timeout bounds the time for each answer; it must be above 0.
 	Timeout time.Duration
 	// Progress is called after each case; nil: not called.
 	Progress func(Result)
-	// Now is the clock that cases are timed by.
+	// Now is the clock of the times of cases.
 	Now func() time.Time
 }
 
-// Result is how a case has ended.
+// Result is the result of a case.
 type Result struct {
 	Case     Case
 	Failure  error // nil: it passed
@@ -245,7 +245,7 @@ func (p *player) expect(ctx context.Context, s step) error {
 	return nil
 }
 
-// sent is the error of sending a message: of a stream that has ended, with the reason.
+// sent returns the error of sending a message: of a stream that has ended, with the reason.
 func (p *player) sent(ctx context.Context, method string, err error) error {
 	if !errors.Is(err, io.EOF) {
 		return err
@@ -254,7 +254,7 @@ func (p *player) sent(ctx context.Context, method string, err error) error {
 	return p.missing("an open stream " + method)
 }
 
-// missing is the error that something did not arrive, with what did.
+// missing returns the error that something did not arrive, with what did.
 func (p *player) missing(what string) error {
 	var instead []string
 	for _, r := range p.untaken() {

@@ -26,18 +26,18 @@ func (t Histogram) Add(d time.Duration) {
 // Merge adds all durations of another Histogram.
 func (t Histogram) Merge(u Histogram) { t.h.Merge(u.h) }
 
-// Count is the number of durations.
+// Count returns the number of durations.
 func (t Histogram) Count() int64 { return t.h.TotalCount() }
 
-// Percentile is the duration that percent of 100 do not exceed.
+// Percentile returns the duration that percent of 100 do not exceed.
 func (t Histogram) Percentile(percent float64) time.Duration {
 	return time.Duration(t.h.ValueAtQuantile(percent))
 }
 
-// Max is the largest duration.
+// Max returns the largest duration.
 func (t Histogram) Max() time.Duration { return time.Duration(t.h.Max()) }
 
-// Encode is the Histogram as text.
+// Encode returns the Histogram as text.
 func (t Histogram) Encode() (string, error) {
 	b, err := t.h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
 	if err != nil {

@@ -16,7 +16,7 @@ const (
 	timesFile  = "/proc/stat"
 )
 
-// CPUModel is the name of the CPU; empty: unknown.
+// CPUModel returns the name of the CPU; empty: unknown.
 func CPUModel() string { return fieldOf(cpuFile, "model name") }
 
 // fieldOf reads the first line "name : value" of a file.
@@ -35,7 +35,7 @@ func fieldOf(file, name string) string {
 	return ""
 }
 
-// LoadAverage is the load average of the last minute; -1: unknown.
+// LoadAverage returns the load average of the last minute; -1: unknown.
 func LoadAverage() float64 {
 	text, err := os.ReadFile(loadFile)
 	if err != nil {
@@ -49,7 +49,7 @@ func LoadAverage() float64 {
 	return load
 }
 
-// MemoryAvailable is in bytes; 0: unknown.
+// MemoryAvailable returns the available memory in bytes; 0: unknown.
 func MemoryAvailable() int64 {
 	number, _, _ := strings.Cut(fieldOf(memoryFile, "MemAvailable"), " ")
 	kibibytes, err := strconv.ParseInt(number, 10, 64)
@@ -93,7 +93,7 @@ func parseProcessorTimes(text string) (t ProcessorTimes) {
 	return t
 }
 
-// StolenSince is the share of processor time that the host of a virtual machine took since then; 0 if
+// StolenSince returns the share of processor time that the host of a virtual machine took since then; 0 if
 // unknown.
 func (t ProcessorTimes) StolenSince(then ProcessorTimes) float64 {
 	if then.all == 0 || t.all <= then.all || t.stolen < then.stolen {

@@ -4,5 +4,5 @@ package measure
 
 import "time"
 
-// PreciseSleep is up to a millisecond late on an idle process.
+// PreciseSleep sleeps. It is up to a millisecond late on an idle process.
 func PreciseSleep(d time.Duration) { time.Sleep(d) }

@@ -23,7 +23,7 @@ func ReadClocks() Clocks {
 	return Clocks{CPU: time.Duration(u.Utime.Nano() + u.Stime.Nano()), PageFaults: u.Minflt, At: time.Now()}
 }
 
-// Since is the difference to an earlier reading.
+// Since returns the difference to an earlier reading.
 func (c Clocks) Since(start Clocks) (cpu, wall time.Duration) {
 	return c.CPU - start.CPU, c.At.Sub(start.At)
 }
@@ -81,7 +81,7 @@ func (u *Usage) Join(v Usage) {
 	u.Objects, u.Bytes, u.Decisions = u.Objects+v.Objects, u.Bytes+v.Bytes, u.Decisions+v.Decisions
 }
 
-// GCShare is the share of garbage collection in the work of the process, by the runtime's account. That uses
+// GCShare returns the share of garbage collection in the work of the process, by the runtime's account. That uses
 // wall time: on a busy machine it differs from that of the system. 0: there was no collection.
 func (u *Usage) GCShare() float64 {
 	if u.gc+u.work == 0 {
@@ -90,12 +90,12 @@ func (u *Usage) GCShare() float64 {
 	return u.gc / (u.gc + u.work)
 }
 
-// Micros is a duration in microseconds.
+// Micros returns a duration in microseconds.
 func Micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
 
-// IdleShare is the share of a core that this process uses in a window of time, the least of four windows in succession:
-// what was deferred until there is nothing else to do, such as the reports of waiting asks and an audit, is work of the
-// time before. So is the collection of garbage, which comes first.
+// IdleShare returns the share of a core that this process uses in a window of time, the least of four windows in
+// succession: what was deferred until there is nothing else to do, such as the reports of waiting asks and an audit, is
+// work of the time before. So is the collection of garbage, which comes first.
 func IdleShare(window time.Duration) float64 {
 	runtime.GC() // the collection has ended on return, except for sweeping
 	least := 1.0
@@ -108,7 +108,7 @@ func IdleShare(window time.Duration) float64 {
 	return least
 }
 
-// HeapHeld is the heap in bytes after two collections: the second frees what finalizers and pools held over the
+// HeapHeld returns the heap in bytes after two collections: the second frees what finalizers and pools held over the
 // first.
 func HeapHeld() uint64 {
 	runtime.GC()

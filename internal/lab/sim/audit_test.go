@@ -16,7 +16,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// idleSnapshot is a small idle cluster: k1 and the placeholder k2 are allocated, the max of its queue
+// idleSnapshot returns a small idle cluster: k1 and the placeholder k2 are allocated, the max of its queue
 // blocks k3, and k4 fits on no node; a foreign allocation uses part of a node.
 func idleSnapshot(t *testing.T) *scheduler.Snapshot {
 	t.Helper()

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc"
 )
 
-// answerTimeout is how long a Client waits for an answer if ctx has no shorter deadline.
+// answerTimeout bounds the time for which a Client waits for an answer if ctx has no shorter deadline.
 const answerTimeout = time.Minute
 
 // errCancelled ends the streams if ctx ended while a message was being sent.
@@ -154,7 +154,7 @@ func (c *Client) wait(ctx context.Context, what func() string, isDone func() boo
 	}
 }
 
-// waitOrKilled is wait for a scheduler that the client may kill; then the error is errKilled.
+// waitOrKilled does what wait does, for a scheduler that the client may kill; then the error is errKilled.
 func (c *Client) waitOrKilled(ctx context.Context, what func() string, isDone func() bool) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()

@@ -62,7 +62,7 @@ func (c *Client) AuditPreemption(conf configs.Partition) error {
 	return nil
 }
 
-// priorityPreemptionOf is the preemption.priority of a leaf.
+// priorityPreemptionOf returns the preemption.priority of a leaf.
 func priorityPreemptionOf(q configs.Queue, leaf objects.QueuePath) policies.PriorityPreemption {
 	for _, name := range leaf.Parts()[1:] {
 		for _, child := range q.Children {

@@ -19,7 +19,7 @@ type Killable interface {
 	Restart(ctx context.Context) (address string, err error)
 }
 
-// Recovery is what the client reported to a scheduler that was killed and started again.
+// Recovery counts what the client reported to a scheduler that was killed and started again.
 type Recovery struct {
 	Nodes, Applications, Allocations, Asks int
 	Restart                                time.Duration // from the kill to the new process being ready

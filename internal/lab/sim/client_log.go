@@ -29,10 +29,10 @@ const (
 
 func (k EventKind) String() string { return [...]string{"placed", "preempted", "released"}[k] }
 
-// Log has all events in the order in which they were received, or for confirmations sent.
+// Log returns all events in the order in which they were received, or for confirmations sent.
 func (c *Client) Log() []Event { return c.LogFrom(0) }
 
-// LogFrom has the events of Log after the first n.
+// LogFrom returns the events of Log after the first n.
 func (c *Client) LogFrom(n int) []Event {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -45,7 +45,7 @@ type Rejection struct {
 	Reason string                `json:"reason"`
 }
 
-// Rejections are the rejected asks, in the order in which they were rejected.
+// Rejections returns the rejected asks, in the order in which they were rejected.
 func (c *Client) Rejections() []Rejection {
 	c.mu.Lock()
 	defer c.mu.Unlock()

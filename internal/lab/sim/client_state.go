@@ -97,12 +97,12 @@ func (c *Client) ExcludeFromTiming(something func() error) error {
 	return err
 }
 
-// Running are the keys of the allocations, in key order.
+// Running returns the keys of the allocations, in key order.
 func (c *Client) Running() []objects.AllocationKey {
 	return c.keys(func(t *askState) bool { return t.node != "" })
 }
 
-// Waiting are the keys of the asks that are pending, in key order.
+// Waiting returns the keys of the asks that are pending, in key order.
 func (c *Client) Waiting() []objects.AllocationKey {
 	return c.keys(func(t *askState) bool { return t.node == "" })
 }
@@ -120,7 +120,7 @@ func (c *Client) keys(which func(*askState) bool) []objects.AllocationKey {
 	return keys
 }
 
-// sortedMachines are the nodes in ID order. The caller must hold the lock.
+// sortedMachines returns the nodes in ID order. The caller must hold the lock.
 func (b *clientState) sortedMachines() []*machine {
 	out := make([]*machine, 0, len(b.machines))
 	for _, m := range b.machines {
@@ -130,7 +130,7 @@ func (b *clientState) sortedMachines() []*machine {
 	return out
 }
 
-// sortedAskStates are the asks and allocations in key order. The caller must hold the lock.
+// sortedAskStates returns the asks and allocations in key order. The caller must hold the lock.
 func (b *clientState) sortedAskStates() []*askState {
 	out := make([]*askState, 0, len(b.askStates))
 	for _, t := range b.askStates {
@@ -174,7 +174,7 @@ func (c *Client) recordReleases(keys []objects.AllocationKey, to *si.AllocationR
 	return nil
 }
 
-// release is a message that releases an allocation or an ask.
+// release returns a message that releases an allocation or an ask.
 func (t *askState) release(how si.TerminationType, why string) *si.AllocationRelease {
 	return &si.AllocationRelease{
 		PartitionName: Partition, ApplicationID: string(t.App), AllocationKey: string(t.Key),

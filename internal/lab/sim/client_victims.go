@@ -38,14 +38,14 @@ func (c *Client) onPreempted(t *askState, why string) {
 	c.counts.Preempted++
 }
 
-// AllVictims are all victims so far, in the order of preemption.
+// AllVictims returns all victims so far, in the order of preemption.
 func (c *Client) AllVictims() []Victim {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.victims)
 }
 
-// UnconfirmedVictims are the victims whose release is not confirmed, in the order of preemption,
+// UnconfirmedVictims returns the victims whose release is not confirmed, in the order of preemption,
 // without those whose release the client requested itself.
 func (c *Client) UnconfirmedVictims() []Victim {
 	c.mu.Lock()

@@ -17,7 +17,7 @@ const barrierName = "canopy-sim-barrier"
 // between two barriers.
 const evaluationsPerBarrier = 4
 
-// quietBarriers is how many barriers in a row must pass without an event. The scheduler decides after
+// quietBarriers returns how many barriers in a row must pass without an event. The scheduler decides after
 // each barrier and before the next; the second barrier ensures that no decision is in transit.
 // Preemption is evaluated after all decisions, a few asks at a time, and sends nothing if an ask finds
 // no victims.
@@ -70,7 +70,7 @@ func (c *Client) barrier(ctx context.Context) (happened uint64, err error) {
 	return happened, nil
 }
 
-// askBarrier is a barrier on the allocation stream; passed is false if the scheduler was killed.
+// askBarrier returns a barrier on the allocation stream; passed is false if the scheduler was killed.
 func (c *Client) askBarrier(ctx context.Context) (happened uint64, passed bool, err error) {
 	c.barrierCount++
 	recoveries := c.recoveries
@@ -91,7 +91,7 @@ func (c *Client) askBarrier(ctx context.Context) (happened uint64, passed bool, 
 	return happened, passed, err
 }
 
-// waitNodesIdle is a barrier on the node stream, which asks may overtake: the registration of an
+// waitNodesIdle returns a barrier on the node stream, which asks may overtake: the registration of an
 // existing node must be rejected.
 func (c *Client) waitNodesIdle(ctx context.Context) error {
 	for c.nodesUnsettled {

@@ -14,7 +14,7 @@ type Clock struct {
 // NewClock returns a clock at second 0 of a trace.
 func NewClock() *Clock { return &Clock{now: epoch} }
 
-// Now is the time of the clock.
+// Now returns the time of the clock.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -35,7 +35,7 @@ type pendingAsk struct {
 	required objects.NodeID // empty: any
 }
 
-// findPlaceable is an error for a pending ask that could be placed, with the node; nil: there is none,
+// findPlaceable returns an error for a pending ask that could be placed, with the node; nil: there is none,
 // as it must be in an idle scheduler. Equal asks are tried once.
 func (r clusterState) findPlaceable(pending []pendingAsk) error {
 	nodes, tried := map[string]*nodeSpace{}, map[string]bool{}
@@ -59,7 +59,7 @@ func (r clusterState) findPlaceable(pending []pendingAsk) error {
 	return nil
 }
 
-// nodeFor is the first node on which an ask fits; nil: none.
+// nodeFor returns the first node on which an ask fits; nil: none.
 func (r clusterState) nodeFor(w pendingAsk) *nodeSpace {
 	for i, n := range r.nodes {
 		if (w.required == "" || w.required == n.id) && n.free.Covers(w.amounts) {
@@ -86,7 +86,7 @@ func (r clusterState) queuesAllow(w pendingAsk, preemptable resources.Amounts) b
 	}
 }
 
-// findOverMax is an error for a queue above its max.
+// findOverMax returns an error for a queue above its max.
 func (r clusterState) findOverMax() error {
 	for _, path := range sortedKeys(r.queues) {
 		q := r.queues[path]
@@ -100,7 +100,7 @@ func (r clusterState) findOverMax() error {
 	return nil
 }
 
-// parentPath is the path of the queue above.
+// parentPath returns the path of the queue above.
 func parentPath(path objects.QueuePath) objects.QueuePath {
 	for i := len(path) - 1; i > 0; i-- {
 		if path[i] == '.' {

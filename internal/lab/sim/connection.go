@@ -96,7 +96,7 @@ func waitConnected(ctx context.Context, conn *grpc.ClientConn) error {
 	return nil
 }
 
-// connectError is why the last attempt to connect failed: what opening a stream now would fail with.
+// connectError returns the error of the last attempt to connect, which is the one that opening a stream now would have;
 // nil: the connection is ready meanwhile.
 func connectError(ctx context.Context, conn *grpc.ClientConn) error {
 	ctx, cancel := context.WithCancel(ctx)

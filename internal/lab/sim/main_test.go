@@ -30,7 +30,7 @@ partitions:
           - name: b
 `
 
-// testContext is a context that fails a test before the test runs into its own deadline.
+// testContext returns a context that fails a test before the test runs into its own deadline.
 func testContext(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)

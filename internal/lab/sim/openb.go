@@ -7,5 +7,5 @@ import _ "embed" // for openb.yaml
 //go:embed openb.yaml
 var openbText string
 
-// OpenbConfig is the default queues.yaml for traces.
+// OpenbConfig returns the default queues.yaml for traces.
 func OpenbConfig() string { return openbText }

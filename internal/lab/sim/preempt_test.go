@@ -53,7 +53,7 @@ func replayByQoS(t *testing.T, config string, change func(*sim.Replay)) (*sim.Cl
 	return c, r, b.String()
 }
 
-// findQoSLine is the line of a QoS class.
+// findQoSLine returns the line of a QoS class.
 func findQoSLine(t *testing.T, p sim.Preemption, qos string) sim.QoSLine {
 	t.Helper()
 	for _, l := range p.ByQoS {

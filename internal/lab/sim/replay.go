@@ -92,7 +92,7 @@ func (r *Replay) Fill(ctx context.Context) error {
 	return nil
 }
 
-// waves are the tasks in the order in which Fill submits them.
+// waves returns the tasks in the order in which Fill submits them.
 func (r *Replay) waves(tasks []*Task) [][]*Task {
 	if !r.ByQoS {
 		return [][]*Task{tasks}
@@ -169,7 +169,7 @@ func (r *Replay) prepare() []*Task {
 	return tasks
 }
 
-// traceTime is the time of a second of the trace.
+// traceTime returns the time of a second of the trace.
 func traceTime(second int64) time.Time { return epoch.Add(time.Duration(second) * time.Second) }
 
 func (r *Replay) setTime(second int64) {

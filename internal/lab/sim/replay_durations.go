@@ -59,7 +59,7 @@ type durationsReplay struct {
 	ended    int
 }
 
-// next is the second in which something happens next.
+// next returns the second in which something happens next.
 func (p *durationsReplay) next() int64 {
 	switch {
 	case len(p.ends) == 0:
@@ -123,7 +123,7 @@ func (p *durationsReplay) notePlaced(ctx context.Context, second int64, asks []A
 	return nil
 }
 
-// taskEnd is when an allocation ends.
+// taskEnd is the end of an allocation.
 type taskEnd struct {
 	second int64
 	key    objects.AllocationKey

@@ -97,7 +97,7 @@ func (r *Replay) releaseKeys(ctx context.Context, keys []objects.AllocationKey) 
 	return r.waitIdle(ctx, false)
 }
 
-// traceSeconds are the seconds with events, in order.
+// traceSeconds returns the seconds with events, in order.
 func traceSeconds(tasks []*Task) []traceSecond {
 	all := map[int64]*traceSecond{}
 	when := func(second int64) *traceSecond {

@@ -11,12 +11,12 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// QoSPriorities are the default priorities of the QoS classes of openb traces, by name in lower case.
+// QoSPriorities returns the default priorities of the QoS classes of openb traces, by name in lower case.
 func QoSPriorities() map[string]int32 {
 	return map[string]int32{"be": 0, "burstable": 100, "guaranteed": 200, "ls": 300}
 }
 
-// QoSClass is the QoS class of a task, in lower case.
+// QoSClass returns the QoS class of a task, in lower case.
 func (t Task) QoSClass() string { return strings.ToLower(t.QoS) }
 
 // Preemption has the figures of preemption in a replay. Its JSON form is stable: other programs read

@@ -13,7 +13,7 @@ import (
 // backOffTime exceeds the back-off of an ask after a preemption evaluation without victims.
 const backOffTime = 6 * time.Second
 
-// VictimWait is the longest time without an event before a preemption: the back-off and, with a
+// VictimWait returns the longest time without an event before a preemption: the back-off and, with a
 // guarantee, the preemption delay. 0: no ask may preempt under this configuration.
 func VictimWait(conf configs.Partition) time.Duration {
 	var longest time.Duration
@@ -35,7 +35,7 @@ func VictimWait(conf configs.Partition) time.Duration {
 	return longest
 }
 
-// maxPreemptionDelay is the longest preemption delay at q and below it.
+// maxPreemptionDelay returns the longest preemption delay at q and below it.
 func maxPreemptionDelay(q *configs.Queue) time.Duration {
 	most := q.PreemptionDelay
 	for i := range q.Children {
@@ -117,7 +117,7 @@ func (r *Replay) confirmVictims(ctx context.Context, victims []Victim) error {
 	return r.Client.Submit(ctx, back...)
 }
 
-// firstAsks are the first asks of tasks.
+// firstAsks returns the first asks of tasks.
 func (r *Replay) firstAsks(tasks []*Task) []Ask {
 	out := make([]Ask, len(tasks))
 	for i, t := range tasks {
@@ -143,7 +143,7 @@ func (r *Replay) ask(t *Task, number int) Ask {
 	return a
 }
 
-// priority is the priority of asks of a QoS class.
+// priority returns the priority of asks of a QoS class.
 func (r *Replay) priority(qos string) int32 {
 	if !r.SendPriorities {
 		return 0
@@ -151,7 +151,7 @@ func (r *Replay) priority(qos string) int32 {
 	return r.Priorities[qos]
 }
 
-// firstAskOf is the first ask of the task of key.
+// firstAskOf returns the first ask of the task of key.
 func (r *Replay) firstAskOf(key objects.AllocationKey) objects.AllocationKey {
 	return objects.AllocationKey(r.attempts[key].task.Name)
 }

@@ -66,7 +66,7 @@ func (c *Client) Timing() Timing {
 	return Timing{rounded(seconds), rounded(float64(c.counts.Allocated) / seconds), LatencyOf(c.delays)}
 }
 
-// LatencyOf has percentiles of delays; without delays they are zero.
+// LatencyOf returns percentiles of delays; without delays they are zero.
 func LatencyOf(delays []time.Duration) Latency {
 	sorted := slices.Clone(delays)
 	slices.Sort(sorted)
@@ -135,7 +135,7 @@ func configuredLines(q configs.Queue, path objects.QueuePath, leaves map[objects
 	return lines, total
 }
 
-// sortedQueues are queues in name order, the order of snapshots.
+// sortedQueues returns queues in name order, the order of snapshots.
 func sortedQueues(queues []configs.Queue) []configs.Queue {
 	return slices.SortedFunc(slices.Values(queues), func(a, b configs.Queue) int {
 		return cmp.Compare(a.Name, b.Name)

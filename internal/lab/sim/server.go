@@ -50,10 +50,10 @@ func Serve(ctx context.Context, opt ServerOptions) (*Server, error) {
 	return s, nil
 }
 
-// Address is HOST:PORT of the server.
+// Address returns HOST:PORT of the server.
 func (s *Server) Address() string { return s.address }
 
-// Snapshot is the state of the partition of the client.
+// Snapshot returns the state of the partition of the client.
 func (s *Server) Snapshot(ctx context.Context) (*scheduler.Snapshot, error) {
 	l, err := s.partition()
 	if err != nil {
@@ -68,7 +68,7 @@ func (s *Server) Snapshot(ctx context.Context) (*scheduler.Snapshot, error) {
 	return snap, nil
 }
 
-// Cluster is the partitions.
+// Cluster returns the partitions.
 func (s *Server) Cluster() *loop.Cluster { return s.engine.Cluster() }
 
 // Audit checks an idle scheduler: by its own audit, by Audit, and against the state of the client.

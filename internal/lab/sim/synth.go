@@ -23,7 +23,7 @@ type Synth struct {
 	QoS       map[string]int // weights of the classes; missing: 0. The sum is at least 1
 }
 
-// DefaultSynth is the trace in examples/trace.
+// DefaultSynth returns the trace in examples/trace.
 func DefaultSynth() Synth {
 	return Synth{
 		Nodes: 24, Tasks: 400, Seed: 1, Load: 1.2, GPU: 0.8, SharedGPU: 0.5,
@@ -80,7 +80,7 @@ var (
 		{weight: 2, gpus: 700}}
 )
 
-// multiGPUPercent is how many of 100 tasks with GPUs want more than one.
+// multiGPUPercent is the share of tasks with GPUs that want more than one.
 const multiGPUPercent = 7
 
 // synthSpecs are the values of gpu_spec.
@@ -200,7 +200,7 @@ func duration(rng *rand.Rand, qos string) int64 {
 	return q[i] + rng.Int64N(q[i+1]-q[i]+1)
 }
 
-// arrival is a second below span; more tasks arrive by day than at night.
+// arrival returns a second below span; more tasks arrive by day than at night.
 func arrival(rng *rand.Rand, span int64) int64 {
 	most := slices.Max(synthDay[:])
 	for {
@@ -223,5 +223,5 @@ func synthAmounts(milliCPU, mebibytes, gpu, pod int64) resources.Amounts {
 	})
 }
 
-// digits is how many digits the numbers below n need, at least 2.
+// digits returns how many digits the numbers below n need, at least 2.
 func digits(n int) int { return max(2, len(fmt.Sprint(n-1))) }

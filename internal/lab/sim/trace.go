@@ -124,7 +124,7 @@ func (t *table) next() bool {
 	return true
 }
 
-// end is the first error, also that of a file without rows. what names a row in errors.
+// end returns the first error, also that of a file without rows. what names a row in errors.
 func (t *table) end(what string) error {
 	if t.err == nil && len(t.seen) == 0 {
 		return fmt.Errorf("%s:1: there is no %s in it", t.file, what)
@@ -181,7 +181,7 @@ func (t *table) wrong(column, problem string) {
 	}
 }
 
-// broken is an error of the CSV format, with the line.
+// broken returns an error of the CSV format, with the line.
 func (t *table) broken(err error) error {
 	parse := new(csv.ParseError)
 	if errors.As(err, &parse) {

@@ -97,7 +97,7 @@ func TestReadTasks_Errors(t *testing.T) {
 	}
 }
 
-// sample is a small synthetic trace: 12 nodes and 80 tasks, which exceed the nodes.
+// sample returns a small synthetic trace: 12 nodes and 80 tasks, which exceed the nodes.
 func sample(t *testing.T) (nodes []sim.Node, tasks []sim.Task) {
 	t.Helper()
 	file, err := os.Open("testdata/nodes.csv")

@@ -39,7 +39,7 @@ func (c Change) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// apply is a text with the change.
+// apply returns a text with the change.
 func (c Change) apply(text []byte, partition string) ([]byte, error) {
 	values := make([]queuesyaml.QueueValue, len(c))
 	for i, v := range c {
@@ -72,7 +72,7 @@ func guaranteeValue(path string, q *configs.Queue, resource string, by resources
 	return v
 }
 
-// queuesOf are the configured queues of a partition by path.
+// queuesOf returns the configured queues of a partition by path.
 func queuesOf(p *configs.Partition) map[string]*configs.Queue {
 	out := map[string]*configs.Queue{}
 	var add func(path string, q *configs.Queue)
@@ -86,7 +86,7 @@ func queuesOf(p *configs.Partition) map[string]*configs.Queue {
 	return out
 }
 
-// parentOf is the path of the queue above; empty: it is root.
+// parentOf returns the path of the queue above; empty: it is root.
 func parentOf(path string) string {
 	i := strings.LastIndexByte(path, '.')
 	if i < 0 {

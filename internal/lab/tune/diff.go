@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// diffLines are the lines that differ: "-12 old" and "+12 new", with the number of the line in its text.
+// diffLines returns the lines that differ: "-12 old" and "+12 new", with the number of the line in its text.
 func diffLines(before, after string) (out []string) {
 	a, b := strings.Split(before, "\n"), strings.Split(after, "\n")
 	i, j := 0, 0
@@ -30,7 +30,7 @@ func diffLines(before, after string) (out []string) {
 // maxSkip bounds how far equal lines are searched: a change adds a few lines in one place.
 const maxSkip = 50
 
-// nextEqual is how many lines of both are skipped until they are equal, as few as can be; all: they never are.
+// nextEqual returns how many lines of both are skipped until they are equal, as few as can be; all: they never are.
 func nextEqual(a, b []string) (skipA, skipB int) {
 	for sum := 1; sum <= maxSkip; sum++ {
 		for skipA := min(sum, len(a)); skipA >= 0; skipA-- {

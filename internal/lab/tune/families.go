@@ -20,8 +20,8 @@ var offsetLadder = []int64{1, 5, 10, 50, 100, 1000}
 // factor is a ratio.
 type factor struct{ n, of int64 }
 
-// guaranteeLadder is how many times a guarantee is raised. Where there is none, it is also tried to guarantee what was
-// used.
+// guaranteeLadder lists the factors by which a guarantee is raised. Where there is none, the search also tries to
+// guarantee what was used.
 var guaranteeLadder = []factor{{5, 4}, {3, 2}, {2, 1}, {3, 1}, {5, 1}}
 
 // offsetFamilies raise the offset of some queues, then of the queues above these, level by level below root.
@@ -79,14 +79,14 @@ func guaranteeFamily(targets []string, queues map[string]*configs.Queue, base *w
 	return out
 }
 
-// guaranteed is what a queue is guaranteed, without zeros.
+// guaranteed returns what a queue is guaranteed, without zeros.
 func guaranteed(q *configs.Queue) map[string]resources.Quantity {
 	out := q.Guaranteed.Map()
 	maps.DeleteFunc(out, func(_ string, n resources.Quantity) bool { return n == 0 })
 	return out
 }
 
-// used is the mean of what the leaves at or below a queue had.
+// used returns the mean of what the leaves at or below a queue had.
 func used(path string, o *whatif.Outcome) map[string]resources.Quantity {
 	out := map[string]resources.Quantity{}
 	for _, g := range o.Queues {
@@ -101,8 +101,8 @@ func used(path string, o *whatif.Outcome) map[string]resources.Quantity {
 	return out
 }
 
-// raise is what a guarantee of n, or none with a usage of n, lacks to a multiple of n. The result is rounded up, so
-// that the new guarantee has few digits.
+// raise returns what must be added to a guarantee of n, or to none with a usage of n, to reach a multiple of n. The
+// result is rounded up, so that the new guarantee has few digits.
 func raise(resource string, n resources.Quantity, f factor, own bool) resources.Quantity {
 	if n > math.MaxInt64/8 {
 		return 0 // no real quantity
@@ -120,7 +120,7 @@ func raise(resource string, n resources.Quantity, f factor, own bool) resources.
 	return to
 }
 
-// unitsOf are the units that a quantity is rounded to which is at least ten times as large, the largest first.
+// unitsOf returns the units that a quantity is rounded to which is at least ten times as large, the largest first.
 func unitsOf(resource string) []resources.Quantity {
 	switch {
 	case resource == resources.VCore:
@@ -131,8 +131,8 @@ func unitsOf(resource string) []resources.Quantity {
 	return nil
 }
 
-// raised is the change that raises guarantees of queues, and by as much those of the queues above that have one of the
-// resource.
+// raised returns the change that raises guarantees of queues, and by as much those of the queues above that have one of
+// the resource.
 func raised(raises map[string]map[string]resources.Quantity, queues map[string]*configs.Queue) (c Change) {
 	need := map[string]map[string]resources.Quantity{} // of the queues above: the sum of those below
 	paths := map[string]bool{}

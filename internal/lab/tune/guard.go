@@ -37,7 +37,7 @@ func (o Other) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// factor is how many times the median is what it was: NaN or infinite when it was 0, or is Forever.
+// factor returns how many times the median is what it was: NaN or infinite when it was 0, or is Forever.
 func (o Other) factor() float64 {
 	if time.Duration(o.Median[1]) == whatif.Forever {
 		return math.Inf(1)
@@ -56,9 +56,9 @@ func (o Other) String() string {
 	return text
 }
 
-// worstOf is the leaf outside of the objectives' queues that is nearest to the bound of others, or above it by most;
-// nil: there is none. The bound of a median is others times what it was and a second, and of the asks that never ran
-// others times as many and one.
+// worstOf returns the leaf outside of the objectives' queues that is nearest to the bound of others, or above it by
+// most; nil: there is none. The bound of a median is others times what it was and a second, and of the asks that never
+// ran others times as many and one.
 func worstOf(objectives []Objective, others float64, before, after *whatif.Outcome) (worst *Other) {
 	changed := map[string]*whatif.Group{}
 	for i := range after.Queues {
@@ -83,7 +83,7 @@ func worstOf(objectives []Objective, others float64, before, after *whatif.Outco
 	return worst
 }
 
-// waitExcess is the ratio of a median to its bound.
+// waitExcess returns the ratio of a median to its bound.
 func waitExcess(others float64, median [2]Wait) float64 {
 	switch {
 	case time.Duration(median[0]) == whatif.Forever:

@@ -61,7 +61,7 @@ func (o Objective) String() string {
 	return fmt.Sprintf("%s %s < %s", o.Queue, o.Quantile, o.Below)
 }
 
-// figure is the quantile of an outcome, and how many asks it is of. Forever: an ask in it never ran.
+// figure returns the quantile of an outcome, and how many asks it is of. Forever: an ask in it never ran.
 func (o Objective) figure(out *whatif.Outcome) (wait Wait, asks int) {
 	var all []time.Duration
 	for _, g := range out.Queues {
@@ -101,7 +101,7 @@ func checkQueues(objectives []Objective, queues map[string]*configs.Queue) error
 	return errors.Join(wrong...)
 }
 
-// hint is a suggestion behind a message, or empty.
+// hint returns a suggestion behind a message, or empty.
 func hint(written string, known []string) string {
 	if h := validation.DidYouMean(written, known); h != "" {
 		return "; " + h

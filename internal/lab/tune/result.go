@@ -56,7 +56,7 @@ const (
 	NotFound  Status = "not found"
 )
 
-// Result is what a search has found, with its evidence.
+// Result holds what a search has found, with its evidence.
 type Result struct {
 	Partition  string      `json:"partition"`
 	From       time.Time   `json:"from"` // of the recording, or of the part of it that was taken
@@ -79,7 +79,7 @@ type Result struct {
 	Text []byte `json:"-"` // the text with the proposal; nil: there is none
 }
 
-// result is what comes of the trials.
+// result summarizes the trials.
 func (s *search) result(c *whatif.Comparison, base, found *Trial) *Result {
 	r := &Result{
 		Partition: c.Partition, From: c.From, To: c.To, Steps: c.Steps, Objectives: s.Objectives, Others: s.Others,
@@ -107,8 +107,8 @@ func (s *search) result(c *whatif.Comparison, base, found *Trial) *Result {
 	return r
 }
 
-// nearest is the trial that comes nearest to the objectives, of those that the others bear; nil: none is nearer than
-// the base.
+// nearest returns the trial that comes nearest to the objectives, of those that the others bear; nil: none is nearer
+// than the base.
 func (s *search) nearest(base *Trial) (out *Trial) {
 	best := s.ratio(base)
 	for _, t := range s.trials {
@@ -119,8 +119,8 @@ func (s *search) nearest(base *Trial) (out *Trial) {
 	return out
 }
 
-// ratio is the largest ratio of a figure to its bound, of the objectives that do not hold with the given configuration;
-// infinite: an ask never ran.
+// ratio returns the largest ratio of a figure to its bound, of the objectives that do not hold with the given
+// configuration; infinite: an ask never ran.
 func (s *search) ratio(t *Trial) (out float64) {
 	for i, o := range s.Objectives {
 		switch {
@@ -159,7 +159,7 @@ func (s *search) reasons(nearest, base *Trial) (out []string) {
 	return out
 }
 
-// failures are the objectives that do not hold in a trial, with the figures.
+// failures returns the objectives that do not hold in a trial, with the figures.
 func (s *search) failures(t *Trial) (out []string) {
 	for i, o := range s.Objectives {
 		if w := t.Figures[i]; !o.holds(w) {
@@ -169,7 +169,7 @@ func (s *search) failures(t *Trial) (out []string) {
 	return out
 }
 
-// unmetNames are the objectives that do not hold with the given configuration.
+// unmetNames returns the objectives that do not hold with the given configuration.
 func (s *search) unmetNames() string {
 	var names []string
 	for i, o := range s.Objectives {
@@ -180,7 +180,7 @@ func (s *search) unmetNames() string {
 	return strings.Join(names, " and ")
 }
 
-// excess is that of the other leaf that is nearest to its bound, or above it by most; 0: there is none.
+// excess returns how far the other leaf that is nearest to its bound is above it; 0: there is none.
 func (t *Trial) excess() float64 {
 	if t.Worst == nil {
 		return 0

@@ -13,12 +13,12 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 )
 
-// prodBelow is the objective of most of these tests.
+// prodBelow returns the objective of most of these tests.
 func prodBelow(below time.Duration) Options {
 	return Options{Objectives: []Objective{{"root.team.prod", "p95", below}}, Others: 2, MaxTrials: 40}
 }
 
-// offsets is an evaluation in which prod waits 90 s less 1 s for each of its offset, and dev as much more.
+// offsets returns an evaluation in which prod waits 90 s less 1 s for each of its offset, and dev as much more.
 func offsets(c *configs.Config) (*whatif.Comparison, error) {
 	n := min(90, int(queuesOf(&c.Partitions[0])["root.team.prod"].PriorityOffset)+5)
 	return fixed(group("root.batch", 7), group("root.team.dev", 20+n), group("root.team.prod", 90-n, 5))(c)

@@ -9,7 +9,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )
 
-// Options are what is asked for.
+// Options says what is searched for.
 type Options struct {
 	Objectives []Objective // all must hold; at least one
 	Others     float64     // how many times as long other leaves may wait, apart from a second; at least 1
@@ -98,7 +98,7 @@ func Run(text []byte, partition string, o Options) (*Result, error) {
 	return s.result(c, base, found), nil
 }
 
-// inOrder is the first trial that meets all, family by family; nil: there is none.
+// inOrder returns the first trial that meets all, family by family; nil: there is none.
 func (s *search) inOrder(targets []string) *Trial {
 	var best family // of the offsets: whose largest value comes nearest to the objectives
 	var nearest *Trial
@@ -119,8 +119,8 @@ func (s *search) inOrder(targets []string) *Trial {
 	return s.together(best, guarantees[:top+1])
 }
 
-// smallest is the trial of the smallest value of a family that meets all; nil: there is none. top is the index of the
-// largest that is valid; below 0: none is.
+// smallest returns the trial of the smallest value of a family that meets all; nil: there is none. top is the index of
+// the largest that is valid; below 0: none is.
 func (s *search) smallest(f family) (found *Trial, top int) {
 	top = len(f) - 1
 	for ; top >= 0; top-- {
@@ -156,9 +156,9 @@ func (s *search) smallest(f family) (found *Trial, top int) {
 	return found, top
 }
 
-// together is the trial of the smallest value of guarantees, and then of offsets, that meets all when both are changed;
-// nil: there is none. It goes along the boundary of where the objectives hold, so that it tries no more than there are
-// values in both.
+// together returns the trial of the smallest value of guarantees, and then of offsets, that meets all when both are
+// changed; nil: there is none. It goes along the boundary of where the objectives hold, so that it tries no more than
+// there are values in both.
 func (s *search) together(offsets, guarantees family) (found *Trial) {
 	both := func(i, j int) *Trial { return s.try(append(append(Change{}, offsets[i]...), guarantees[j]...)) }
 	if t := both(len(offsets)-1, len(guarantees)-1); t == nil || !t.lowers {
@@ -227,7 +227,7 @@ func (s *search) evaluate(c Change) (*Trial, error) {
 	return s.trialOf(c, &got.Changed), nil
 }
 
-// trialOf is the trial of a change with the outcome.
+// trialOf returns the trial of a change with the outcome.
 func (s *search) trialOf(c Change, o *whatif.Outcome) *Trial {
 	t := &Trial{Change: c, Worst: worstOf(s.Objectives, s.Others, s.base, o), MeetsObjectives: true, lowers: true}
 	t.MeetsOthers = t.Worst == nil || t.Worst.excess <= 1

@@ -16,7 +16,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )
 
-// fixed is an evaluation that has the same outcome whatever is changed.
+// fixed returns an evaluation that has the same outcome whatever is changed.
 func fixed(groups ...whatif.Group) func(*configs.Config) (*whatif.Comparison, error) {
 	return func(*configs.Config) (*whatif.Comparison, error) {
 		return &whatif.Comparison{Partition: "default", Changed: whatif.Outcome{Queues: groups}}, nil
@@ -54,7 +54,7 @@ func (l landscape) text() string {
 		"guaranteed: {vcore: 10, gpu: 3}, max: {vcore: "+strconv.Itoa(l.maxVcore)+"}", 1)
 }
 
-// at is the outcome at a point of the ladders.
+// at returns the outcome at a point of the ladders.
 func (l landscape) at(i, j, k int) whatif.Outcome {
 	less, more := l.offset[i][0]+l.above[j][0]+l.guarantee[k][0], l.offset[i][1]+l.above[j][1]+l.guarantee[k][1]
 	return whatif.Outcome{Queues: []whatif.Group{

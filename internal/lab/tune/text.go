@@ -77,7 +77,7 @@ func (r *Result) writeTrial(out io.Writer, number int, t *Trial) {
 	}
 }
 
-// conclusion is the result in one line.
+// conclusion returns the result in one line.
 func (r *Result) conclusion() string {
 	switch {
 	case r.Status == NotNeeded:

@@ -9,8 +9,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// history is what the recording knows of the requests, to its end. With it the resource manager of the changed run is
-// made up: an allocation runs as long as it did, whenever it starts.
+// history holds what the recording knows of the requests, to its end. The resource manager of the changed run is made
+// up from it: an allocation runs as long as it did, whenever it starts.
 type history struct {
 	apps  map[objects.AppID]*application
 	byKey map[objects.AllocationKey][]*request
@@ -56,8 +56,8 @@ func newHistory(t *tracker, until time.Time) *history {
 	return p
 }
 
-// ran is for how long a request ran before anything but itself ended it, or the recording did; ended: it has come to
-// its own end.
+// ran returns how long a request ran before something other than itself ended it, or the recording ended; ended reports
+// that it came to its own end.
 func (r *request) ran(until time.Time) (ran time.Duration, ended bool) {
 	switch {
 	case !r.releasing.IsZero():
@@ -68,7 +68,7 @@ func (r *request) ran(until time.Time) (ran time.Duration, ended bool) {
 	return r.ended.Sub(r.started), !r.lost
 }
 
-// of is the recorded request for one of the changed run; nil: there is none.
+// of returns the recorded request for one of the changed run; nil: there is none.
 func (p *history) of(r *request) *request {
 	list := p.byKey[r.key]
 	for _, x := range list {
@@ -79,8 +79,8 @@ func (p *history) of(r *request) *request {
 	return nil
 }
 
-// duration is how long a request of a leaf queue runs. estimated: the recording has not seen its end, so that it is the
-// median of those that ran as long. ok: it is known, or can be estimated.
+// duration returns how long a request of a leaf queue runs. estimated: the recording has not seen its end, so that it
+// is the median of those that ran as long. ok: it is known, or can be estimated.
 func (p *history) duration(recorded *request, queue objects.QueuePath, until time.Time) (d time.Duration, estimated,
 	ok bool) {
 	var ran time.Duration

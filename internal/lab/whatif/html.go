@@ -47,7 +47,7 @@ type barView struct {
 	Title  string
 }
 
-// chartView is what a queue had over time.
+// chartView shows what a queue had over time.
 type chartView struct {
 	Queue, Resource   string
 	Recorded, Changed string // points of a line, in a box of chartWidth by chartHeight
@@ -111,7 +111,7 @@ func (s Series) view() chartView {
 	return chartView{s.Queue, s.Resource, points(s.Recorded, most), points(s.Changed, most), percent(most)}
 }
 
-// points are the values of a line, from left to right.
+// points returns the values of a line, from left to right.
 func points(list []float64, most float64) string {
 	var b strings.Builder
 	for i, x := range list {

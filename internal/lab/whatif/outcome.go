@@ -10,7 +10,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// Outcome is what came of a run.
+// Outcome summarizes a run.
 type Outcome struct {
 	All    Group   `json:"all"`
 	Queues []Group `json:"queues"` // leaf queues with asks or allocations, by path
@@ -29,8 +29,8 @@ type Group struct {
 	Wait      Wait   `json:"wait"`
 	Preempted int    `json:"preempted"` // allocations that were chosen as victims
 
-	// Waits are how long each ask waited that was not rejected, in order: until it started or was cancelled, and Forever
-	// when it never ran. Those of several groups can be joined for a quantile of all.
+	// Waits holds the waiting time of each ask that was not rejected, in order: until it started or was cancelled, and
+	// Forever when it never ran. Those of several groups can be joined for a quantile of all.
 	Waits []time.Duration `json:"-"`
 
 	// The following is about queues.
@@ -43,7 +43,7 @@ type Group struct {
 // Forever is the wait of an ask that had not started at the end of the recording.
 const Forever = time.Duration(math.MaxInt64)
 
-// Wait is how long asks waited that have started, in seconds; zeros: none has.
+// Wait holds the waiting times of asks that have started, in seconds; zeros: none has.
 type Wait struct {
 	Median float64 `json:"median"`
 	P95    float64 `json:"p95"`
@@ -95,8 +95,8 @@ func (c *counter) group() Group {
 	return c.Group
 }
 
-// Quantile is the smallest duration that a part of them, from 0 to 1, does not exceed; 0: there is none. Requires: they
-// are in order.
+// Quantile returns the smallest duration that a part of them, from 0 to 1, does not exceed; 0: there is none. Requires:
+// they are in order.
 func Quantile(sorted []time.Duration, part float64) time.Duration {
 	if len(sorted) == 0 {
 		return 0
@@ -104,7 +104,7 @@ func Quantile(sorted []time.Duration, part float64) time.Duration {
 	return sorted[max(int(math.Ceil(part*float64(len(sorted))))-1, 0)]
 }
 
-// outcomeOf is the outcome of a run.
+// outcomeOf returns the outcome of a run.
 func outcomeOf(t *tracker, s *samples) Outcome {
 	all := &counter{Group: Group{Name: "all"}}
 	queues, users := map[string]*counter{}, map[string]*counter{}
@@ -143,7 +143,7 @@ func groupsOf(counters map[string]*counter) []Group {
 	return out
 }
 
-// usage are the resources that the queue had, was guaranteed or was bounded in; nil: it has had none.
+// usage returns the resources that the queue had, was guaranteed or was bounded in; nil: it has had none.
 func (x *queueSamples) usage(taken int) (out []Usage) {
 	sums := map[string]float64{}
 	for _, used := range x.used {
@@ -172,7 +172,7 @@ func pointer(m map[string]int64, name string) *int64 {
 	return nil
 }
 
-// Series is what a queue had over time, as parts of the capacity of the cluster then.
+// Series holds what a queue had over time, as parts of the capacity of the cluster then.
 type Series struct {
 	Queue    string    `json:"queue"`
 	Resource string    `json:"resource"`
@@ -183,7 +183,7 @@ type Series struct {
 // most series in a comparison.
 const maxSeries = 12
 
-// seriesOf are the leaf queues that had most, with the resource of which the cluster was fullest.
+// seriesOf returns the leaf queues that had most, with the resource of which the cluster was fullest.
 func seriesOf(recorded, changed *samples) []Series {
 	resource := fullest(recorded, changed)
 	means := map[objects.QueuePath]float64{}
@@ -206,7 +206,7 @@ func seriesOf(recorded, changed *samples) []Series {
 	return out
 }
 
-// fullest is the resource of which the largest part was allocated; pods and the like count too.
+// fullest returns the resource of which the largest part was allocated; pods and the like count too.
 func fullest(all ...*samples) (resource string) {
 	parts := map[string]float64{}
 	for _, s := range all {
@@ -227,7 +227,7 @@ func fullest(all ...*samples) (resource string) {
 	return resource
 }
 
-// shares are what a queue had of a resource in each sample, as parts of the capacity.
+// shares returns what a queue had of a resource in each sample, as parts of the capacity.
 func (s *samples) shares(path objects.QueuePath, resource string) []float64 {
 	out := make([]float64, s.taken)
 	x := s.queues[path]

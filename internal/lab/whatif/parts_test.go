@@ -18,7 +18,7 @@ func at(seconds int) time.Time {
 	return randomrun.StartTime().Add(time.Duration(seconds) * time.Second)
 }
 
-// ranFrom is a request that was submitted at 0, and started and ended at other seconds; below 0: it has not.
+// ranFrom returns a request that was submitted at 0, and started and ended at other seconds; below 0: it has not.
 func ranFrom(key string, started, ended int) *request {
 	r := &request{key: objects.AllocationKey(key), app: "app", submitted: at(0)}
 	if started >= 0 {

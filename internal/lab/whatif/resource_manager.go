@@ -9,7 +9,7 @@ import (
 
 // What the resource manager does in the changed run in place of what it did.
 
-// translate is what the resource manager does in the changed run in place of a recorded command.
+// translate returns what the resource manager does in the changed run in place of a recorded command.
 func (r *run) translate(cmd scheduler.Command) []scheduler.Command {
 	switch c := cmd.(type) {
 	case nil:
@@ -59,8 +59,9 @@ func confirms(t scheduler.Termination) bool {
 	return t == scheduler.PreemptedByScheduler || t == scheduler.TimedOut || t == scheduler.PlaceholderReplaced
 }
 
-// translateEnd is what the resource manager does in place of a command that ends all of an application. What waited in
-// the recording ends now; what runs for as long as it would; and an application is removed when nothing is left of it.
+// translateEnd returns what the resource manager does in place of a command that ends all of an application. What
+// waited in the recording ends now; what runs for as long as it would; and an application is removed when nothing is
+// left of it.
 func (r *run) translateEnd(app objects.AppID, cmd scheduler.Command) (out []scheduler.Command) {
 	_, removes := cmd.(scheduler.RemoveApplication)
 	if r.sameRequests(app) && (!removes || r.recorded.application(app).lastEnd.Equal(r.changed.application(app).lastEnd)) {

@@ -36,7 +36,7 @@ type run struct {
 	notes notes
 }
 
-// notes are how often the resource manager was made up.
+// notes counts how often the behaviour of the resource manager was made up.
 type notes struct {
 	estimated int // allocations with an estimated duration
 	endless   int // allocations that run to the end, because nothing is known
@@ -45,7 +45,7 @@ type notes struct {
 	oracle    bool
 }
 
-// decisions is how many decisions are made between two looks at the clock, as a server does by default.
+// decisions is the number of decisions between two looks at the clock, as a server does by default.
 const decisions = 256
 
 // begin takes what the recorded Core was made with.
@@ -162,7 +162,7 @@ func (r *run) sample(at time.Time) {
 	r.now = at
 }
 
-// ownDeadline is a deadline of the changed run before a time; ok is false if there is none, or if the recorded
+// ownDeadline returns a deadline of the changed run before a time; ok is false if there is none, or if the recorded
 // scheduler has the same: the recording says when it was served.
 func (r *run) ownDeadline(before time.Time) (at time.Time, ok bool) {
 	at, ok = r.core.NextDeadline()
@@ -267,7 +267,7 @@ func (r *run) endUnrecorded(effects []scheduler.Effect) {
 	}
 }
 
-// removeIdle has the resource manager remove applications whose last request has just ended, as long after that as it
+// removeIdle makes the resource manager remove applications whose last request has just ended, as long after that as it
 // did.
 func (r *run) removeIdle() {
 	for len(r.changed.emptied) > 0 {
@@ -289,7 +289,7 @@ func (r *run) removeIdle() {
 	}
 }
 
-// nextRemoval is the recorded removal of an application that the changed run has not had; nil: there is none.
+// nextRemoval returns the recorded removal of an application that the changed run has not had; nil: there is none.
 func (r *run) nextRemoval(id objects.AppID) *removal {
 	known := r.history.apps[id]
 	if n := len(r.changed.application(id).removals); known != nil && n < len(known.removals) {

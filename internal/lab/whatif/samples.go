@@ -8,10 +8,10 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// sampleCount is how often a run is looked at, at equal distances.
+// sampleCount is the number of samples of a run, at equal distances.
 const sampleCount = 240
 
-// samples are what the queues of a run had.
+// samples holds what the queues of a run had.
 type samples struct {
 	first  time.Time
 	every  time.Duration
@@ -20,7 +20,7 @@ type samples struct {
 	total  []map[string]int64 // the capacity of the cluster
 }
 
-// queueSamples are those of a queue, with a zero for each sample before it existed.
+// queueSamples holds the samples of a queue, with a zero for each sample before it existed.
 type queueSamples struct {
 	leaf       bool
 	used       []map[string]int64

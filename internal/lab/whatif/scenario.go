@@ -11,7 +11,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// Scenario is what is other than recorded. The zero value changes nothing.
+// Scenario describes what differs from the recording. The zero value changes nothing.
 type Scenario struct {
 	Config            *configs.Config // the configuration from the begin on; reloads are left out then. nil: as recorded
 	Nodes             []NodeChange
@@ -38,7 +38,8 @@ func ParseNodeChange(text string) (NodeChange, error) {
 
 const maxNodes = 1_000_000
 
-// partition is the configuration of a partition in the scenario, and whether it is another one than the recorded one.
+// partition returns the configuration of a partition in the scenario, and whether it is another one than the recorded
+// one.
 func (s *Scenario) partition(recorded configs.Partition) (p configs.Partition, changed bool, err error) {
 	p = recorded
 	if s.Config != nil {
@@ -82,7 +83,7 @@ func newNodes(changes []NodeChange) *nodes {
 	return n
 }
 
-// translate is what takes the place of a recorded command.
+// translate returns the commands in place of a recorded one.
 func (n *nodes) translate(cmd scheduler.Command) []scheduler.Command {
 	if len(n.changes) == 0 {
 		return []scheduler.Command{cmd}
@@ -170,7 +171,7 @@ func (n *nodes) add(c scheduler.AddNode) []scheduler.Command {
 	return out
 }
 
-// unmatched is an error for changes that no node of the recording fits, or too few.
+// unmatched returns an error for changes that no node of the recording fits, or too few.
 func (n *nodes) unmatched() error {
 	for i, c := range n.changes {
 		switch {
@@ -196,7 +197,7 @@ func matches(c scheduler.AddNode, like string) bool {
 	return false
 }
 
-// renamed are the attributes of a copy: those that name the node name the copy.
+// renamed returns the attributes of a copy: those that name the node name the copy.
 func renamed(attributes map[string]string, from, to objects.NodeID) map[string]string {
 	out := maps.Clone(attributes)
 	for k, v := range out {

@@ -51,7 +51,7 @@ func (c *Comparison) WriteText(out io.Writer) error {
 // pair is a group in both runs.
 type pair struct{ recorded, changed Group }
 
-// pairs are the groups of both runs by name; one that is in one run only is empty in the other.
+// pairs returns the groups of both runs by name; one that is in one run only is empty in the other.
 func pairs(recorded, changed []Group) (out []pair) {
 	for len(recorded)+len(changed) > 0 {
 		switch {
@@ -82,7 +82,7 @@ func (p pair) writeText(out io.Writer, queue bool) {
 	fmt.Fprintln(out)
 }
 
-// both is a figure of both runs.
+// both returns a figure of both runs.
 func both(a, b string) string {
 	if a == b {
 		return a
@@ -90,7 +90,7 @@ func both(a, b string) string {
 	return a + " > " + b
 }
 
-// FormatSeconds is a wait with three digits, or the whole seconds.
+// FormatSeconds returns a wait with three digits, or the whole seconds.
 func FormatSeconds(s float64) string {
 	switch {
 	case s == 0:
@@ -107,7 +107,7 @@ func FormatSeconds(s float64) string {
 
 func percent(part float64) string { return fmt.Sprintf("%.0f %%", 100*part) }
 
-// usageText is the mean of each resource, and what is guaranteed of it.
+// usageText returns the mean of each resource, and what is guaranteed of it.
 func usageText(a, b []Usage) string {
 	var parts []string
 	for _, x := range a {
@@ -142,8 +142,8 @@ func (u Usage) text() string {
 	return text
 }
 
-// rounded is a mean without digits that say nothing, so that it has a short unit: whole cores, and other large ones are
-// of bytes.
+// rounded returns a mean without digits that say nothing, so that it has a short unit: whole cores, and other large
+// ones are of bytes.
 func rounded(resource string, mean int64) int64 {
 	if resource == resources.VCore && mean >= 10_000 {
 		return (mean + 500) / 1000 * 1000

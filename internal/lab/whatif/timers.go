@@ -8,7 +8,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// timer is what the resource manager of the changed run does at a time.
+// timer is an action of the resource manager of the changed run at a time.
 type timer struct {
 	at    time.Time
 	order int      // of those of one time
@@ -35,19 +35,19 @@ func (t *timers) Pop() any {
 	return last
 }
 
-// add has the resource manager release what a request has.
+// add makes the resource manager release what a request has.
 func (t *timers) add(at time.Time, r *request, how scheduler.Termination) {
 	t.added++
 	heap.Push(t, timer{at, t.added, r, scheduler.Release{App: r.app, Key: r.key, Type: how}})
 }
 
-// remove has the resource manager remove an application.
+// remove makes the resource manager remove an application.
 func (t *timers) remove(at time.Time, app objects.AppID) {
 	t.added++
 	heap.Push(t, timer{at, t.added, nil, scheduler.RemoveApplication{App: app}})
 }
 
-// next is the time of the first; ok is false if there is none.
+// next returns the time of the first; ok is false if there is none.
 func (t *timers) next() (at time.Time, ok bool) {
 	if len(t.list) == 0 {
 		return at, false

@@ -50,7 +50,7 @@ type tracker struct {
 	emptied []objects.AppID                     // of applications whose last request has ended since this was emptied
 }
 
-// application is what has come of an ID; it may be used again.
+// application tracks what became of the application with an ID; the ID may be used again.
 type application struct {
 	queue     objects.QueuePath // empty: it was not accepted
 	user      string
@@ -59,7 +59,7 @@ type application struct {
 	removals  []removal
 }
 
-// removal is when the resource manager removed an application.
+// removal records that the resource manager removed an application.
 type removal struct {
 	at      time.Time
 	lastEnd time.Time // of its requests
@@ -72,7 +72,7 @@ func newTracker() *tracker {
 		live: map[objects.AppID]map[*request]bool{}}
 }
 
-// application is that of an ID, which may be unknown yet.
+// application returns the entry of an ID, and adds it if it is unknown.
 func (t *tracker) application(id objects.AppID) *application {
 	a := t.apps[id]
 	if a == nil {

@@ -91,7 +91,7 @@ func Read(s recording.Session) (*Recorded, error) {
 	return out, nil
 }
 
-// Compare is Read and a comparison, for one scenario.
+// Compare reads a recording and compares it with one scenario.
 func Compare(s recording.Session, scenario *Scenario, progress func(at time.Time)) (*Comparison, error) {
 	recorded, err := Read(s)
 	if err != nil {
@@ -168,7 +168,7 @@ func same(a, b *tracker) bool {
 	return true
 }
 
-// changes are what is other than recorded, in words.
+// changes says in words what differs from the recording.
 func (r *run) changes() (out []string) {
 	s := r.scenario
 	if s.Config != nil {

@@ -44,7 +44,7 @@ func New(opt Options) *Authenticator {
 	return a
 }
 
-// Counts are the refusals since the start; nil for a nil Authenticator.
+// Counts returns the refusals since the start; nil for a nil Authenticator.
 func (a *Authenticator) Counts() *Counts {
 	if a == nil {
 		return nil
@@ -55,7 +55,7 @@ func (a *Authenticator) Counts() *Counts {
 // AnonymousMetrics reports whether metrics need no credentials.
 func (a *Authenticator) AnonymousMetrics() bool { return a == nil || a.opt.AnonymousMetrics }
 
-// Client is what a client has shown.
+// Client holds what a client has shown.
 type Client struct {
 	Authorization []string             // the values of the header or metadata authorization
 	TLS           *tls.ConnectionState // of its connection; nil: without TLS
@@ -114,7 +114,7 @@ func (a *Authenticator) identify(c Client) (*Identity, error) {
 	return &Identity{Name: names[0], Roles: []Role{Read, Submit}, RMs: names}, nil
 }
 
-// verifiedLeaf is the certificate of a client if the authority of the clients has signed it; else nil.
+// verifiedLeaf returns the certificate of a client if the authority of the clients has signed it; else nil.
 func verifiedLeaf(state *tls.ConnectionState) *x509.Certificate {
 	if state == nil || len(state.VerifiedChains) == 0 || len(state.PeerCertificates) == 0 {
 		return nil
@@ -122,7 +122,7 @@ func verifiedLeaf(state *tls.ConnectionState) *x509.Certificate {
 	return state.PeerCertificates[0]
 }
 
-// certificateNames are the DNS names and URIs of a certificate, or without any its common name (SEC-8). A name that
+// certificateNames returns the DNS names and URIs of a certificate, or without any its common name (SEC-8). A name that
 // cannot be shown is left out.
 func certificateNames(c *x509.Certificate) (names []string) {
 	add := func(name string) {

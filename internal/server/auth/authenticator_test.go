@@ -103,7 +103,7 @@ func TestAuthorize_AnonymousReadIsForClientsWithoutCredentials(t *testing.T) {
 	assert.ErrorIs(t, err, ErrForbidden)
 }
 
-// state is the state of a connection of a client with a certificate that was verified.
+// state returns the state of a connection of a client with a certificate that was verified.
 func state(t *testing.T, pair testcert.Pair) *tls.ConnectionState {
 	t.Helper()
 	block, _ := pem.Decode(pair.Cert)

@@ -2,7 +2,7 @@ package auth
 
 import "sync/atomic"
 
-// Reason is why a request or a call was refused.
+// Reason says why a request or a call was refused.
 type Reason uint8
 
 // The reasons.
@@ -25,7 +25,7 @@ type Counts struct{ refused [reasons]atomic.Uint64 }
 // Note counts a refusal.
 func (c *Counts) Note(r Reason) { c.refused[r].Add(1) }
 
-// Refused are the refusals since the start by the names of their reasons, those without one included. nil has none.
+// Refused returns the refusals since the start by the names of their reasons, those without one included. nil has none.
 func (c *Counts) Refused() map[string]uint64 {
 	if c == nil {
 		return nil

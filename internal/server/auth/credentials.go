@@ -42,7 +42,7 @@ type fileEntry struct {
 	RMID        *string `yaml:"rmID"`
 }
 
-// Len is the number of entries.
+// Len returns the number of entries.
 func (c *Credentials) Len() int { return len(c.tokens) + len(c.certificates) }
 
 // Entries describes the entries, a line each, sorted.
@@ -89,7 +89,7 @@ func ParseCredentials(text []byte) (*Credentials, error) {
 	return c, nil
 }
 
-// entryNodes are the entries of the list in the text.
+// entryNodes returns the entries of the list in the text.
 func entryNodes(text []byte) ([]*yaml.Node, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	var document yaml.Node
@@ -113,7 +113,7 @@ func entryNodes(text []byte) ([]*yaml.Node, error) {
 	return list.Content, nil
 }
 
-// yamlError is an error of the library in one line, without its name.
+// yamlError returns an error of the library in one line, without its name.
 func yamlError(err error) error {
 	text := strings.ReplaceAll(strings.TrimPrefix(err.Error(), "yaml: "), "\n", " ")
 	return errors.New(strings.TrimPrefix(text, "unmarshal errors:   "))
@@ -226,8 +226,8 @@ func CheckName(what, text string, most int) error {
 	return nil
 }
 
-// findToken is the identity of a token; nil: it is unknown. The time does not depend on how much of a hash is right
-// (SEC-6).
+// findToken returns the identity of a token; nil: it is unknown. The time does not depend on how much of a hash is
+// right (SEC-6).
 func (c *Credentials) findToken(token string) (found *Identity) {
 	hash := sha256.Sum256([]byte(token))
 	for n := range c.tokens {
@@ -238,7 +238,7 @@ func (c *Credentials) findToken(token string) (found *Identity) {
 	return found
 }
 
-// findCertificate is the identity of a certificate with these names; nil: no entry has one of them.
+// findCertificate returns the identity of a certificate with these names; nil: no entry has one of them.
 func (c *Credentials) findCertificate(names []string) *Identity {
 	for _, name := range names {
 		if i := c.certificates[name]; i != nil {

@@ -26,7 +26,7 @@ func (withdrawnError) Error() string {
 // Unwrap returns ErrUnauthenticated.
 func (withdrawnError) Unwrap() error { return ErrUnauthenticated }
 
-// GRPCStatus is the status of a call that ends.
+// GRPCStatus returns the status of a call that ends.
 func (e withdrawnError) GRPCStatus() *status.Status {
 	return status.New(codes.Unauthenticated, e.Error())
 }
@@ -42,7 +42,7 @@ func Status(err error) error {
 	return err
 }
 
-// neededFor is the role for a method of the gRPC server; open: it needs none (SEC-10).
+// neededFor returns the role for a method of the gRPC server; open: it needs none (SEC-10).
 func neededFor(method, submitService string) (needed Role, open bool) {
 	service, _, _ := strings.Cut(strings.TrimPrefix(method, "/"), "/")
 	switch service {
@@ -117,5 +117,5 @@ type identifiedStream struct {
 	ctx context.Context
 }
 
-// Context is the context with the identity.
+// Context returns the context with the identity.
 func (s identifiedStream) Context() context.Context { return s.ctx }

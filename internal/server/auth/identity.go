@@ -36,7 +36,7 @@ func (i *Identity) equal(other *Identity) bool {
 	return i.Name == other.Name && slices.Equal(i.Roles, other.Roles) && slices.Equal(i.RMs, other.RMs)
 }
 
-// CheckRM is an error if the client of a call may not use an ID of a resource manager (SEC-7). A context without
+// CheckRM returns an error if the client of a call may not use an ID of a resource manager (SEC-7). A context without
 // an identity has no bound: no credentials are required there.
 func CheckRM(ctx context.Context, rm string) error {
 	i := FromContext(ctx)
@@ -54,13 +54,13 @@ func NewContext(ctx context.Context, i *Identity) context.Context {
 	return context.WithValue(ctx, identityKey{}, i)
 }
 
-// FromContext is the identity of the client; nil: it is not known, because no credentials are required.
+// FromContext returns the identity of the client; nil: it is not known, because no credentials are required.
 func FromContext(ctx context.Context) *Identity {
 	i, _ := ctx.Value(identityKey{}).(*Identity)
 	return i
 }
 
-// NameFromContext is the name of the client for audit lines.
+// NameFromContext returns the name of the client for audit lines.
 func NameFromContext(ctx context.Context) string {
 	if i := FromContext(ctx); i != nil {
 		return i.Name
@@ -68,7 +68,7 @@ func NameFromContext(ctx context.Context) string {
 	return Anonymous
 }
 
-// maxShown is how many bytes of a text of a client errors and log lines repeat.
+// maxShown bounds the bytes of a client's text that errors and log lines repeat.
 const maxShown = 100
 
 func shortened(text string) string {

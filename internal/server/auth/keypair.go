@@ -57,7 +57,7 @@ func (k *KeyPair) Config(protocols ...string) *tls.Config {
 	}
 }
 
-// Expires is the end of the validity of the certificate of the listeners.
+// Expires returns the end of the validity of the certificate of the listeners.
 func (k *KeyPair) Expires() time.Time { return k.current.Load().Certificates[0].Leaf.NotAfter }
 
 // ParseAuthorities reads the certificates of authorities: PEM, at least one.

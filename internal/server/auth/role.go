@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Role is what an identity may do (SEC-5).
+// Role says what an identity may do (SEC-5).
 type Role string
 
 // The roles. Read and Submit do not include each other.

@@ -33,7 +33,7 @@ func NewToken() string {
 	return tokenPrefix + base64.RawURLEncoding.EncodeToString(random)
 }
 
-// HashToken is the hash of a token as the file of credentials has it: sha256: and 64 hexadecimal digits.
+// HashToken returns the hash of a token as the file of credentials has it: sha256: and 64 hexadecimal digits.
 func HashToken(token string) string {
 	sum := sha256.Sum256([]byte(token))
 	return hashPrefix + hex.EncodeToString(sum[:])

@@ -110,7 +110,7 @@ func TestSlot_IsReleasedOnPanic(t *testing.T) {
 	assert.Equal(t, len(s.slots), 0)
 }
 
-// ended is the error with which Yield ends work; nil: it goes on.
+// ended returns the error with which Yield ends work; nil: it goes on.
 func ended(slot *Slot) (err error) {
 	defer func() {
 		if p, ok := recover().(*Ended); ok {

@@ -6,7 +6,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// MinEnded is how many durations a group needs for an estimate of its own: with fewer, a larger group is used.
+// MinEnded is the number of durations that a group needs for an estimate of its own: with fewer, a larger group is
+// used.
 const MinEnded = 10
 
 // Running is an allocation that runs.
@@ -47,7 +48,7 @@ func (s *Store) Estimator(partition string, at time.Time, running []Running) *Es
 	return e
 }
 
-// Of is the estimate of the smallest group of an application that has MinEnded durations; nil: not even root has
+// Of returns the estimate of the smallest group of an application that has MinEnded durations; nil: not even root has
 // (EXP-11).
 func (e *Estimator) Of(leaf objects.QueuePath, value string) *Estimate {
 	for _, key := range Chain(leaf, value) {
@@ -63,11 +64,11 @@ func (e *Estimator) Of(leaf objects.QueuePath, value string) *Estimate {
 	return nil
 }
 
-// Ended is how many durations are known of a group, at most Kept.
+// Ended returns how many durations are known of a group, at most Kept.
 func (e *Estimator) Ended(key Key) int { return len(e.store.Known(e.partition, key).Ended) }
 
-// estimate is the estimate of a group; nil: it has too few durations. Each allocation counts for the ages that it had
-// since every end is known.
+// estimate returns the estimate of a group; nil: it has too few durations. Each allocation counts for the ages that it
+// had since every end is known.
 func (e *Estimator) estimate(key Key) *Estimate {
 	known := e.store.Known(e.partition, key)
 	if len(known.Ended) < MinEnded {

@@ -25,8 +25,8 @@ type Key struct {
 	Value string // empty: all applications
 }
 
-// Chain are the groups of an application in a leaf, the smallest first and root last. value is that of its tag; empty:
-// it has none.
+// Chain returns the groups of an application in a leaf, the smallest first and root last. value is that of its tag;
+// empty: it has none.
 func Chain(leaf objects.QueuePath, value string) (keys []Key) {
 	if value != "" {
 		keys = append(keys, Key{leaf, value})
@@ -47,7 +47,7 @@ type Ended struct {
 	Duration time.Duration // how long it ran, not below 0
 }
 
-// Store is what is learnt, of all partitions. It is safe for concurrent use.
+// Store holds what was learnt in all partitions. It is safe for concurrent use.
 type Store struct {
 	tag string
 	now func() time.Time
@@ -56,7 +56,7 @@ type Store struct {
 	partitions map[string]*partition
 }
 
-// partition is what is learnt in a partition.
+// partition holds what was learnt in a partition.
 type partition struct {
 	since time.Time // when learning began
 	// when the last reset was, or learning began: what was created before may have run before
@@ -90,7 +90,7 @@ func New(tag string, now func() time.Time) *Store {
 	return &Store{tag: tag, now: now, partitions: map[string]*partition{}}
 }
 
-// ValueOf is the value of the tag in the tags of an application; empty: none.
+// ValueOf returns the value of the tag in the tags of an application; empty: none.
 func (s *Store) ValueOf(tags map[string]string) string {
 	if s.tag == "" {
 		return ""
@@ -98,7 +98,7 @@ func (s *Store) ValueOf(tags map[string]string) string {
 	return tags[s.tag]
 }
 
-// Tag is the tag of applications by which they are grouped; empty: by queue only.
+// Tag returns the tag of applications by which they are grouped; empty: by queue only.
 func (s *Store) Tag() string { return s.tag }
 
 // OnEffects learns from effects of a partition, in order (EXP-10).
@@ -175,9 +175,9 @@ func (p *partition) end(e scheduler.Released, now time.Time) {
 	}
 }
 
-// group is the group of a key, which is about to get an end. A new group replaces the one with the earliest last end,
-// if there are MaxGroups: the same work however many there are, since a release may come here for each queue above the
-// application.
+// group returns the group of a key, which is about to get an end. A new group replaces the one with the earliest last
+// end, if there are MaxGroups: the same work however many there are, since a release may come here for each queue above
+// the application.
 func (p *partition) group(key Key, now time.Time) *group {
 	if g := p.groups[key]; g != nil {
 		p.byEnd.MoveToBack(g.place)
@@ -210,7 +210,7 @@ type Known struct {
 	Since time.Time
 }
 
-// Known are the durations of a group of a partition; none: nothing was learnt of it.
+// Known returns the durations of a group of a partition; none: nothing was learnt of it.
 func (s *Store) Known(name string, key Key) Known {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -228,7 +228,7 @@ func (s *Store) Known(name string, key Key) Known {
 	return k
 }
 
-// Reset is when the partition was last reset: an allocation that was bound before is not learnt from.
+// Reset returns the time at which the partition was last reset: an allocation that was bound before is not learnt from.
 func (s *Store) Reset(name string) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()

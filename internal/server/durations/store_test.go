@@ -43,7 +43,7 @@ func (l *learner) run(app objects.AppID, seconds int, how scheduler.Termination)
 	l.say(scheduler.Released{Key: "k", App: app, Type: how})
 }
 
-// known are the durations of a group, in seconds.
+// known returns the durations of a group, in seconds.
 func (l *learner) known(key Key) (seconds []int) {
 	for _, x := range l.Known("p", key).Ended {
 		seconds = append(seconds, int(x.Duration/time.Second))

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Life is what is known of one allocation: it was watched from age Entry to age Exit.
+// Life holds what is known of one allocation: it was watched from age Entry to age Exit.
 type Life struct {
 	Entry, Exit time.Duration
 	Ended       bool // at Exit; false: it still ran then
@@ -65,8 +65,8 @@ func NewDistribution(lives []Life) *Distribution {
 // maxRemaining bounds a remaining time.
 const maxRemaining = 10 * 365 * 24 * time.Hour
 
-// Remaining is how much longer an allocation of an age runs, at least 0: with probability u, which is from 0 to below
-// 1, it ends earlier. Of those that reach the greatest age that is known, half are expected to run twice as long.
+// Remaining returns how much longer an allocation of an age runs, at least 0: with probability u, which is from 0 to
+// below 1, it ends earlier. Of those that reach the greatest age that is known, half are expected to run twice as long.
 func (d *Distribution) Remaining(age time.Duration, u float64) time.Duration {
 	target := -math.Log1p(-u)
 	i, found := slices.BinarySearch(d.ages, age)
@@ -90,5 +90,5 @@ func (d *Distribution) Remaining(age time.Duration, u float64) time.Duration {
 	return time.Duration(min(max(remaining, 0), float64(maxRemaining)))
 }
 
-// Quantile is the duration within which a part of the allocations end; part is from 0 to below 1.
+// Quantile returns the duration within which a part of the allocations end; part is from 0 to below 1.
 func (d *Distribution) Quantile(part float64) time.Duration { return max(0, d.Remaining(-1, part)-1) }

@@ -124,7 +124,7 @@ func (c *calibration) withdrawn(key objects.AllocationKey) {
 	}
 }
 
-// read is the calibration until now.
+// read returns the calibration until now.
 func (c *calibration) read() Calibration {
 	out := c.counts
 	out.Open = len(c.open)

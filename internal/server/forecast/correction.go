@@ -60,7 +60,8 @@ func (c *correction) apply(a Answer) Answer {
 	return a
 }
 
-// widths are the distances of the last and the first quantile from the median; at least a tenth of it, and a second.
+// widths returns the distances of the last and the first quantile from the median; at least a tenth of it, and a
+// second.
 func widths(a *Answer) (up, down time.Duration) {
 	least := max(a.P50/10, time.Second)
 	return max(a.P90-a.P50, least), max(a.P50-a.P10, least)

@@ -37,7 +37,7 @@ func newDraws(o *original, e *durations.Estimator) *draws {
 	return d
 }
 
-// running are the allocations of the original, for the estimator.
+// running returns the allocations of the original, for the estimator.
 func (o *original) running() []durations.Running {
 	out := make([]durations.Running, 0, len(o.bound))
 	for _, x := range o.bound {
@@ -48,7 +48,7 @@ func (o *original) running() []durations.Running {
 	return out
 }
 
-// remaining is how much longer a running allocation runs; known is false if too little is known.
+// remaining returns how much longer a running allocation runs; known is false if too little is known.
 func (d *draws) remaining(x item, run int) (remaining time.Duration, known bool) {
 	e := d.of(x.app)
 	if e == nil {
@@ -57,7 +57,7 @@ func (d *draws) remaining(x item, run int) (remaining time.Duration, known bool)
 	return e.Remaining(max(0, d.original.at.Sub(x.BoundAt)), correlated(e.Key, x.Ask.Key, run)), true
 }
 
-// fresh is how long a pending ask runs once it is placed.
+// fresh returns how long a pending ask runs once it is placed.
 func (d *draws) fresh(key objects.AllocationKey, run int) (duration time.Duration, known bool) {
 	app, there := d.ask[key]
 	if !there {
@@ -70,7 +70,7 @@ func (d *draws) fresh(key objects.AllocationKey, run int) (duration time.Duratio
 	return e.Quantile(correlated(e.Key, key, run)), true
 }
 
-// of is the estimate for an application.
+// of returns the estimate for an application.
 func (d *draws) of(app int) *durations.Estimate {
 	if !d.asked[app] {
 		a := &d.original.apps[app]
@@ -89,7 +89,7 @@ func (d *draws) of(app int) *durations.Estimate {
 	return e
 }
 
-// uniform is a number from 0 to below 1 for a key in a run. The numbers of one key in successive runs are spread
+// uniform returns a number from 0 to below 1 for a key in a run. The numbers of one key in successive runs are spread
 // evenly, because each is the former one plus the golden section.
 func uniform(key objects.AllocationKey, run int) float64 {
 	h := fnv.New64a()
@@ -103,22 +103,22 @@ func uniform(key objects.AllocationKey, run int) float64 {
 	return u
 }
 
-// common is how much allocations of one group run long or short together: the correlation of their draws in a run.
-// Tasks of one job are alike, and draws that are independent average out to a span that is too narrow (ADR 77).
+// common says how far allocations of one group run long or short together: it is the correlation of their draws in a
+// run. Tasks of one job are alike, and draws that are independent average out to a span that is too narrow (ADR 77).
 const common = 0.1
 
-// correlated is uniform for an allocation of a group, with what is common to the group in this run: the weighted sum of
-// two normal variables is normal.
+// correlated returns a uniform number for an allocation of a group, which depends in part on the group in this run: the
+// weighted sum of two normal variables is normal.
 func correlated(group durations.Key, key objects.AllocationKey, run int) float64 {
 	of := "group " + string(group.Queue) + " " + group.Value
 	z := math.Sqrt(common)*normal(uniform(objects.AllocationKey(of), run)) + math.Sqrt(1-common)*normal(uniform(key, run))
 	return within(0.5 * math.Erfc(-z/math.Sqrt2))
 }
 
-// normal is the standard normal variable of a uniform one.
+// normal returns the standard normal variable of a uniform one.
 func normal(u float64) float64 { return math.Sqrt2 * math.Erfinv(2*within(u)-1) }
 
-// within is a probability that is neither 0 nor 1.
+// within returns a probability that is neither 0 nor 1.
 func within(u float64) float64 {
 	const least = 1e-9
 	return min(max(u, least), 1-least)

@@ -15,7 +15,8 @@ import (
 
 // Bounds of a forecast.
 const (
-	// Runs is how many runs a forecast makes, and MinRuns how many it needs: fewer are made of a large partition.
+	// Runs is the number of runs that a forecast makes, and MinRuns the number that it needs: fewer are made of a large
+	// partition.
 	Runs    = 20
 	MinRuns = 5
 
@@ -39,7 +40,7 @@ const (
 	Busy                         // other forecasts are being made
 )
 
-// String is the stable code.
+// String returns the stable code.
 func (c Code) String() string {
 	return [...]string{"expected", "notEnoughHistory", "beyondHorizon", "neverAsThingsAre", "memberOfGang", "tooLarge",
 		"notReplicated", "notPending", "busy"}[c]
@@ -48,7 +49,7 @@ func (c Code) String() string {
 // Missing is a quantile that is beyond the horizon.
 const Missing time.Duration = -1
 
-// Answer is when an ask is expected to start. It is a value.
+// Answer says when an ask is expected to start. It is a value.
 type Answer struct {
 	Code   Code
 	Detail string    // of NotReplicated and NotEnoughHistory; else empty
@@ -108,7 +109,7 @@ func Make(ctx context.Context, st State, learnt *durations.Store,
 	return answers, nil
 }
 
-// targets are the keys of asks that can be forecast. answers gets those of the others.
+// targets returns the keys of asks that can be forecast. answers gets those of the others.
 func (o *original) targets(keys []objects.AllocationKey,
 	answers map[objects.AllocationKey]Answer) (targets []objects.AllocationKey) {
 	pending := map[objects.AllocationKey]item{}
@@ -140,12 +141,12 @@ func (o *original) fail(answers map[objects.AllocationKey]Answer, keys []objects
 	return answers
 }
 
-// failed is an answer without an expected start.
+// failed returns an answer without an expected start.
 func failed(code Code, detail string, at time.Time) Answer {
 	return Answer{Code: code, Detail: detail, At: at, P10: Missing, P50: Missing, P90: Missing}
 }
 
-// answer is the answer of a key after the runs.
+// answer returns the answer of a key after the runs.
 func (d *draws) answer(key objects.AllocationKey, made []*run) Answer {
 	a := Answer{At: d.original.at, Runs: len(made), Basis: d.basis()}
 	var starts []time.Duration
@@ -172,7 +173,7 @@ func (d *draws) answer(key objects.AllocationKey, made []*run) Answer {
 	return a
 }
 
-// quantile is the time within which a part of all runs have started; starts are those that have, ascending.
+// quantile returns the time within which a part of all runs have started; starts are those that have, ascending.
 func quantile(starts []time.Duration, runs int, part float64) time.Duration {
 	if i := int(math.Ceil(part*float64(runs))) - 1; i >= 0 && i < len(starts) {
 		return starts[i]
@@ -180,7 +181,7 @@ func quantile(starts []time.Duration, runs int, part float64) time.Duration {
 	return Missing
 }
 
-// basis are the groups that most durations are from.
+// basis returns the groups that most durations are from.
 func (d *draws) basis() (out []Basis) {
 	var all []*basisCounter
 	for _, c := range d.used {

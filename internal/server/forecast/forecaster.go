@@ -61,7 +61,7 @@ func (f *Forecaster) OnEffects(partition string, effects []scheduler.Effect) {
 	}
 }
 
-// Calibration is how right the answers of a partition were.
+// Calibration returns how right the answers of a partition were.
 func (f *Forecaster) Calibration(partition string) Calibration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -71,7 +71,7 @@ func (f *Forecaster) Calibration(partition string) Calibration {
 	return Calibration{}
 }
 
-// Starts are the answers for asks of a partition, as many as keys. state returns the partition as it is; it is not
+// Starts returns the answers for asks of a partition, as many as keys. state returns the partition as it is; it is not
 // called if all answers are known already. The error is that of state, or of ctx.
 func (f *Forecaster) Starts(
 	ctx context.Context, partition string, keys []objects.AllocationKey, state func(context.Context) (State, error),
@@ -123,7 +123,7 @@ func (f *Forecaster) lock(ctx context.Context) bool {
 	}
 }
 
-// shared are the answers that are still shared, and the keys of the others.
+// shared returns the answers that are still shared, and the keys of the others.
 func (f *Forecaster) shared(partition string, keys []objects.AllocationKey) (answers map[objects.AllocationKey]Answer,
 	missing []objects.AllocationKey) {
 	f.mu.Lock()

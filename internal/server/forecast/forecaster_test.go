@@ -18,7 +18,7 @@ func allocated(key objects.AllocationKey) scheduler.Effect {
 	return scheduler.Allocated{Binding: &scheduler.Binding{Ask: &objects.Ask{Key: key}, Node: "n"}}
 }
 
-// seconds is an answer with these quantiles; below 0: missing.
+// seconds returns an answer with these quantiles; below 0: missing.
 func seconds(p10, p50, p90 int) Answer {
 	a := Answer{At: noon, P10: time.Duration(p10) * time.Second, P50: time.Duration(p50) * time.Second, P90: Missing}
 	if p90 >= 0 {
@@ -76,7 +76,7 @@ func TestCalibration_IsBounded(t *testing.T) {
 	assert.Equal(t, c.read().Forgotten, got.Forgotten+maxOpen)
 }
 
-// forecaster is a Forecaster that learns what a cluster does.
+// forecaster returns a Forecaster that learns what a cluster does.
 func (c *cluster) forecaster() *Forecaster {
 	f := NewForecaster("", func() time.Time { return c.now })
 	f.Learnt = c.learnt

@@ -22,7 +22,7 @@ type State struct {
 	Lifetimes lifecycle.Lifetimes
 }
 
-// original is what a replica is made of: the parts of a snapshot in the order in which they are reported.
+// original holds what a replica is made of: the parts of a snapshot in the order in which they are reported.
 type original struct {
 	conf  configs.Partition
 	opt   objects.Options
@@ -107,7 +107,7 @@ func (o *original) addQueue(q *scheduler.QueueView, slot *cpushare.Slot, value f
 	}
 }
 
-// size is how many objects a replica has.
+// size returns how many objects a replica has.
 func (o *original) size() int { return len(o.nodes) + len(o.apps) + len(o.bound) + len(o.asks) }
 
 // replicaError says why a partition cannot be copied.
@@ -115,7 +115,7 @@ type replicaError struct{ reason string }
 
 func (e *replicaError) Error() string { return e.reason }
 
-// replica is a scheduler in the state of the original: with its nodes, applications, allocations and pending asks.
+// replica returns a scheduler in the state of the original: with its nodes, applications, allocations and pending asks.
 // A nomination becomes a reservation. Back-offs and preemption cycles are not copied. The error is a *replicaError.
 func (o *original) replica(slot *cpushare.Slot) (*scheduler.Core, error) {
 	core := scheduler.NewWith(o.conf, nil, o.opt)
@@ -203,7 +203,7 @@ func addMember(core *scheduler.Core, a *member, at time.Time) error {
 	return nil
 }
 
-// copyOfAsk is the ask for another partition, which will change App and Amounts of the copy.
+// copyOfAsk returns the ask for another partition, which will change App and Amounts of the copy.
 func (x item) copyOfAsk() *objects.Ask {
 	ask := *x.Ask
 	ask.Created = objects.TimestampOf(x.Created)

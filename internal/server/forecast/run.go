@@ -12,7 +12,7 @@ import (
 
 // Bounds of a run.
 const (
-	// Horizon is how far a run goes into the future.
+	// Horizon is the length of a run in virtual time.
 	Horizon = 30 * 24 * time.Hour
 
 	maxSteps  = 200_000         // ends of allocations, confirmations and deadlines
@@ -39,7 +39,7 @@ type run struct {
 	over    bool // nothing would happen any more
 }
 
-// newRun is a run of a replica of the original.
+// newRun returns a run of a replica of the original.
 func newRun(number int, d *draws, targets []objects.AllocationKey, slot *cpushare.Slot) (*run, error) {
 	core, err := d.original.replica(slot)
 	if err != nil {
@@ -90,7 +90,7 @@ func (r *run) play(ctx context.Context) {
 	}
 }
 
-// next is when something happens next: an allocation ends, or the scheduler has a deadline. Deadlines that follow
+// next returns the time of the next event: an allocation ends, or the scheduler has a deadline. Deadlines that follow
 // closely are served together, the more of them the longer the run is under way: to the second at first, and then to a
 // fiftieth of the virtual time.
 func (r *run) next() (at time.Time, deadline, some bool) {
@@ -118,7 +118,7 @@ func (r *run) endDue() {
 	}
 }
 
-// place has the scheduler decide, and confirms its orders, until it has nothing more to do now.
+// place lets the scheduler decide and confirms its orders, until it has nothing more to do now.
 func (r *run) place() {
 	for r.steps < maxSteps && len(r.targets) > 0 {
 		r.slot.Yield()
@@ -167,7 +167,7 @@ func (r *run) note(effects []scheduler.Effect) {
 	}
 }
 
-// ending is when an allocation ends. The end of one that has ended before changes nothing.
+// ending is the end of an allocation. The end of one that has ended before changes nothing.
 type ending struct {
 	at  time.Time
 	app objects.AppID

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Assumptions are what every forecast assumes (EXP-12), in words.
+// Assumptions returns in words what every forecast assumes (EXP-12).
 func Assumptions() []string {
 	return []string{
 		"no new asks come, and nodes, quotas and holds stay as they are",
@@ -17,7 +17,7 @@ func Assumptions() []string {
 	}
 }
 
-// String is the answer in one sentence: "expected to start in 3 to 12 min (even odds: 5 min)".
+// String returns the answer in one sentence: "expected to start in 3 to 12 min (even odds: 5 min)".
 func (a Answer) String() string {
 	switch a.Code {
 	case Expected:
@@ -52,7 +52,7 @@ func (a Answer) when() string {
 	return fmt.Sprintf("in %s (even odds: %s)", span(a.P10, a.P90), Text(a.P50))
 }
 
-// span is two durations: "3 to 12 min", "40 s to 2 min".
+// span returns a text for two durations: "3 to 12 min", "40 s to 2 min".
 func span(from, to time.Duration) string {
 	number, unit, _ := strings.Cut(Text(from), " ")
 	if _, other, _ := strings.Cut(Text(to), " "); unit == other {
@@ -61,8 +61,8 @@ func span(from, to time.Duration) string {
 	return Text(from) + " to " + Text(to)
 }
 
-// Text is a duration for people, in one unit: seconds up to two minutes, minutes up to two hours, hours up to two days,
-// or days.
+// Text returns a duration for people, in one unit: seconds up to two minutes, minutes up to two hours, hours up to two
+// days, or days.
 func Text(d time.Duration) string {
 	seconds := math.Round(d.Seconds())
 	for _, u := range []struct {

@@ -244,7 +244,7 @@ var stateDetails = map[lifecycle.State]events.Detail{
 	lifecycle.Resuming: events.AppResuming,
 }
 
-// detailOf is the detail of the end of an allocation. An allocation that is preempted or has timed out
+// detailOf returns the detail of the end of an allocation. An allocation that is preempted or has timed out
 // has its record now, before it has ended.
 func detailOf(t scheduler.Termination) events.Detail {
 	switch t {
@@ -258,7 +258,7 @@ func detailOf(t scheduler.Termination) events.Detail {
 	return events.AllocationCancelled
 }
 
-// eventMessage is the message of an event about an ask or an allocation (S3-47, PRE-112, ASK-67).
+// eventMessage returns the message of an event about an ask or an allocation (S3-47, PRE-112, ASK-67).
 func eventMessage(e scheduler.Event) string {
 	switch e.Kind {
 	case scheduler.EventOrphaned:

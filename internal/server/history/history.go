@@ -30,7 +30,7 @@ type Settings struct {
 	MaxStreamsPerHost int  // bound of the open streams of one client address
 }
 
-// DefaultSettings are the defaults, which are those of YuniKorn.
+// DefaultSettings returns the defaults, which are those of YuniKorn.
 func DefaultSettings() Settings {
 	return Settings{Capacity: 100_000, BatchSize: 10_000, MaxStreams: 100, MaxStreamsPerHost: 15}
 }
@@ -45,8 +45,8 @@ func ParseSettings(extra map[string]string) Settings {
 	return s
 }
 
-// ReadSettings is ParseSettings, and returns the invalid values, too (CFG-130). An empty value is a
-// missing one.
+// ReadSettings does what ParseSettings does, and returns the invalid values too (CFG-130). An empty value counts as
+// missing.
 func ReadSettings(extra map[string]string) (s Settings, invalid []InvalidSetting) {
 	s = DefaultSettings()
 	read := func(key string, used any, parse func(text string) (ok bool)) {
@@ -106,10 +106,10 @@ func New(now func() time.Time) *History {
 	}
 }
 
-// ID is the InstanceUUID: the IDs of records are unique within it, and a new process has another one.
+// ID returns the InstanceUUID: the IDs of records are unique within it, and a new process has another one.
 func (h *History) ID() string { return h.id }
 
-// Now is the present time of the clock of the partitions.
+// Now returns the present time of the clock of the partitions.
 func (h *History) Now() time.Time { return h.now() }
 
 // Configure applies settings. When history is switched off, streams end (OBS-37).
@@ -181,7 +181,7 @@ func (h *History) From(id uint64, count int) (b Batch, ok bool) {
 	return h.from(id, count)
 }
 
-// Oldest is From with the ID of the oldest record that is kept.
+// Oldest calls From with the ID of the oldest record that is kept.
 func (h *History) Oldest(count int) (b Batch, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -202,7 +202,7 @@ func (h *History) from(id uint64, count int) (b Batch, ok bool) {
 	return b, true
 }
 
-// pageRecords is how many records are read at a time under the lock: OnEffects may run between two pages.
+// pageRecords is the number of records that are read at a time under the lock: OnEffects may run between two pages.
 const pageRecords = 4096
 
 // Select returns up to count records that match, from *id on; nil: from the oldest that is kept; count

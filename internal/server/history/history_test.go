@@ -31,7 +31,7 @@ func list(all events.Records) (records []events.Record) {
 	return records
 }
 
-// recordsText is one line for each record.
+// recordsText returns one line for each record.
 func recordsText(records []events.Record) string {
 	var b strings.Builder
 	for _, r := range records {

@@ -17,7 +17,7 @@ var (
 	ErrClosed   = errors.New("the scheduler is stopping")
 )
 
-// maxLag is how many records a reader may be behind (OBS-35). YuniKorn allows 1,000; here one delivery of
+// maxLag bounds the records that a reader may be behind (OBS-35). YuniKorn allows 1,000; here one delivery of
 // effects may be some thousands.
 const maxLag = 10_000
 
@@ -78,7 +78,7 @@ type OpenStream struct {
 	Opened time.Time // when it began
 }
 
-// Streams are the open streams, the oldest first.
+// Streams returns the open streams, the oldest first.
 func (h *History) Streams() []OpenStream {
 	h.mu.Lock()
 	defer h.mu.Unlock()

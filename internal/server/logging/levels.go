@@ -17,7 +17,7 @@ type Levels struct {
 	set   atomic.Pointer[levelSet]
 }
 
-// levelSet is what Set has set. It is not changed.
+// levelSet holds the levels of one call of Set. It is not changed.
 type levelSet struct {
 	base   zapcore.Level
 	byName map[string]zapcore.Level
@@ -45,7 +45,7 @@ func (l *Levels) Set(base zapcore.Level, byName map[string]zapcore.Level) {
 	l.least.SetLevel(least)
 }
 
-// Base is the level of loggers without another one.
+// Base returns the level of loggers without another one.
 func (l *Levels) Base() zapcore.Level {
 	if s := l.set.Load(); len(s.byName) > 0 {
 		return s.base
@@ -53,8 +53,8 @@ func (l *Levels) Base() zapcore.Level {
 	return l.least.Level()
 }
 
-// of is the level of a logger with the full name of a line. Without names all have the one of the log, which its owner
-// may have changed since.
+// of returns the level of a logger with the full name of a line. Without names all have the one of the log, which its
+// owner may have changed since.
 func (l *Levels) of(name string) zapcore.Level {
 	s := l.set.Load()
 	if len(s.byName) == 0 {
@@ -81,7 +81,7 @@ type leveledCore struct {
 	levels *Levels
 }
 
-// CounterOf is the LineCounter of a logger, also of one with Levels; false: its lines are not counted.
+// CounterOf returns the LineCounter of a logger, also of one with Levels; false: its lines are not counted.
 func CounterOf(log *zap.Logger) (LineCounter, bool) {
 	core := log.Core()
 	if c, ok := core.(leveledCore); ok {
@@ -91,12 +91,12 @@ func CounterOf(log *zap.Logger) (LineCounter, bool) {
 	return counter, ok
 }
 
-// With is part of zapcore.Core.
+// With implements zapcore.Core.
 func (c leveledCore) With(fields []zapcore.Field) zapcore.Core {
 	return leveledCore{c.Core.With(fields), c.levels}
 }
 
-// Check is part of zapcore.Core.
+// Check implements zapcore.Core.
 func (c leveledCore) Check(e zapcore.Entry, to *zapcore.CheckedEntry) *zapcore.CheckedEntry {
 	if e.Level < c.levels.of(e.LoggerName) {
 		return to

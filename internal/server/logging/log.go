@@ -8,7 +8,7 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// closeTimeout is how long Close waits for the last lines to be written.
+// closeTimeout bounds the time for which Close waits for the last lines to be written.
 const closeTimeout = time.Second
 
 // Options configure a Log.
@@ -59,13 +59,13 @@ type countedCore struct {
 	log *Log
 }
 
-// Lines is part of LineCounter.
+// Lines implements LineCounter.
 func (c countedCore) Lines() (dropped, omitted int64) { return c.log.Lines() }
 
-// Dropped is the number of lines that were lost because the output blocked or failed.
+// Dropped returns the number of lines that were lost because the output blocked or failed.
 func (l *Log) Dropped() int64 { return l.writer.Dropped() }
 
-// Omitted is the number of lines that were omitted because they repeated too often.
+// Omitted returns the number of lines that were omitted because they repeated too often.
 func (l *Log) Omitted() int64 {
 	if l.sampler == nil {
 		return 0

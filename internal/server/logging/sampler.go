@@ -10,7 +10,7 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// DefaultBurst is how many lines with the same level and message are logged per second.
+// DefaultBurst bounds the lines with the same level and message that are logged per second.
 const DefaultBurst = 100
 
 // sampleEvery is the period in which lines are counted.
@@ -110,7 +110,7 @@ func (s *sampler) report() {
 	}
 }
 
-// omitted is the number of omitted lines since the start.
+// omitted returns the number of omitted lines since the start.
 func (s *sampler) omitted() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

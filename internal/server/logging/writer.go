@@ -11,7 +11,7 @@ import (
 // DefaultBuffer is the default size of the buffer: some thousand lines.
 const DefaultBuffer = 1 << 20
 
-// syncTimeout is how long Sync waits. The logger calls Sync after lines at the levels panic and
+// syncTimeout bounds the time for which Sync waits. The logger calls Sync after lines at the levels panic and
 // fatal, which are the last ones of a process.
 const syncTimeout = time.Second
 
@@ -89,7 +89,7 @@ func (w *Writer) Flush(within time.Duration) error {
 	return nil
 }
 
-// Dropped is the number of lines that were lost since the start, because the buffer was full or a
+// Dropped returns the number of lines that were lost since the start, because the buffer was full or a
 // write failed.
 func (w *Writer) Dropped() int64 {
 	w.mu.Lock()

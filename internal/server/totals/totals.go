@@ -43,7 +43,7 @@ func (h *History) Add(x Sample) {
 	h.next = (h.next + 1) % Kept
 }
 
-// Samples are all samples, the oldest first, in a new slice.
+// Samples returns all samples, the oldest first, in a new slice.
 func (h *History) Samples() []Sample {
 	h.mu.Lock()
 	defer h.mu.Unlock()

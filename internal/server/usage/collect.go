@@ -21,7 +21,7 @@ type Tree struct {
 	users, groups map[string]*holder // of a leaf
 }
 
-// holder is what a user or a group has in a leaf.
+// holder holds what a user or a group has in a leaf.
 type holder struct {
 	allocated, pending resources.Total
 	asks, running      int
@@ -71,7 +71,7 @@ func treeOf(q *scheduler.QueueView, before *Tree, slot *cpushare.Slot) *Tree {
 	return t
 }
 
-// earliest is the earlier of two times; zero is none.
+// earliest returns the earlier of two times; zero is none.
 func earliest(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -116,7 +116,7 @@ func addHolder(to map[string]*holder, name string, a *scheduler.ApplicationView,
 	return to
 }
 
-// SampleOf is the Sample of a snapshot with its Tree (USG-1).
+// SampleOf returns the Sample of a snapshot with its Tree (USG-1).
 func SampleOf(snap *scheduler.Snapshot, t *Tree) *Sample {
 	s := &Sample{Partition: snap.Partition, At: snap.At, Values: map[Key]*Values{}}
 	owed := map[*scheduler.QueueView]resources.Amounts{}

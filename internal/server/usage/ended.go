@@ -57,7 +57,7 @@ func recordOf(e *lifecycle.Ended) endedRecord {
 	return r
 }
 
-// ended is the application of a record.
+// ended returns the application of a record.
 func (r *endedRecord) ended(id string) *lifecycle.Ended {
 	e := &lifecycle.Ended{
 		ID: id, User: security.User{Name: r.User, Groups: r.Groups}, Queue: r.Queue, State: r.State,
@@ -163,7 +163,7 @@ func (s *Store) FormerlyEnded(ctx context.Context, partition string, rejected bo
 	return out, rows.Err()
 }
 
-// endedOf are the lists of ended applications of a snapshot.
+// endedOf returns the lists of ended applications of a snapshot.
 func endedOf(snap *scheduler.Snapshot) [2]persistent.List[lifecycle.Ended] {
 	return [2]persistent.List[lifecycle.Ended]{snap.Completed, snap.Rejected}
 }

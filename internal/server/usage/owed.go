@@ -10,7 +10,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// claim is what a queue may claim of one resource of its parent. Neither is negative.
+// claim holds what a queue may claim of one resource of its parent. Neither is negative.
 type claim struct {
 	guaranteed int64
 	demand     int64 // what it has and what is pending, up to its max
@@ -80,7 +80,7 @@ func addSaturated(a, b int64) int64 {
 	return 1<<63 - 1
 }
 
-// demand is what q has and what is pending of a resource, as far as its max allows; never less than what it has.
+// demand returns what q has and what is pending of a resource, as far as its max allows; never less than what it has.
 func demand(q *scheduler.QueueView, name string) int64 {
 	has := max(0, int64(q.Allocated.Get(name)))
 	wants := addSaturated(has, max(0, int64(q.Pending.Get(name))))

@@ -17,7 +17,7 @@ type Query struct {
 	Step time.Duration
 }
 
-// Points is how many points a series has.
+// Points returns how many points a series has.
 func (q Query) Points() int {
 	if q.Step <= 0 {
 		return 0
@@ -25,7 +25,7 @@ func (q Query) Points() int {
 	return int((q.Until.Sub(q.Since) + q.Step - 1) / q.Step)
 }
 
-// Sum is what was added up over a time.
+// Sum holds what was added up over a time.
 type Sum struct {
 	Values          // quantities times seconds
 	Covered float64 // seconds of the time for which samples are known
@@ -80,7 +80,7 @@ func (s *Store) Read(ctx context.Context, q Query) (*Window, error) {
 	return w, rows.Err()
 }
 
-// Names are the names of all series of a kind that the store has, in order.
+// Names returns the names of all series of a kind that the store has, in order.
 func (s *Store) Names(ctx context.Context, partition string, k Kind) (out []string, err error) {
 	rows, err := s.read.QueryContext(ctx, "SELECT name FROM series WHERE partition = ? AND kind = ? ORDER BY name",
 		partition, k)

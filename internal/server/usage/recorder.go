@@ -19,7 +19,7 @@ const DefaultInterval = time.Minute
 // maintenance is the time between two roll-ups, which also delete what is too old.
 const maintenance = 15 * time.Minute
 
-// Source is where a Recorder gets snapshots from: one of each partition. One that does not answer is left out.
+// Source gives a Recorder its snapshots: one of each partition. One that does not answer is left out.
 type Source func(ctx context.Context) []*scheduler.Snapshot
 
 // Recorder takes samples of all partitions and writes them to a Store. What it cannot write is logged, and does not end
@@ -30,7 +30,8 @@ type Recorder struct {
 	now      func() time.Time
 	log      *zap.Logger
 
-	// LastTimeout is how long Run waits for the last sample; 0: it takes none. It must not change while Run runs.
+	// LastTimeout bounds the time for which Run waits for the last sample; 0: it takes none. It must not change while Run
+	// runs.
 	LastTimeout time.Duration
 
 	trees      map[string]*Tree
@@ -50,7 +51,7 @@ func NewRecorder(store *Store, interval time.Duration, now func() time.Time, log
 	}
 }
 
-// Failures is how many writes have failed.
+// Failures returns how many writes have failed.
 func (r *Recorder) Failures() uint64 { return r.failures.Load() }
 
 // Run takes samples until ctx ends, and then a last one.

@@ -33,7 +33,7 @@ func (s *Store) Trim(now time.Time) error {
 	return nil
 }
 
-// Bytes is the size of the database without free pages.
+// Bytes returns the size of the database without free pages.
 func (s *Store) Bytes() (int64, error) {
 	var n int64
 	err := s.write.QueryRow(`SELECT (c.page_count - f.freelist_count) * p.page_size
@@ -93,7 +93,7 @@ type seriesKey struct {
 	id        int64
 }
 
-// endedSeries are the series whose last row is before a time and has nothing.
+// endedSeries returns the series whose last row is before a time and has nothing.
 func endedSeries(tx *sql.Tx, cutoff int64) (out []seriesKey, err error) {
 	rows, err := tx.Query(`SELECT id, partition, kind, name FROM series s
 		WHERE coalesce((SELECT at < ? AND v = '{}' FROM step WHERE series = s.id ORDER BY at DESC LIMIT 1), 1)`, cutoff)

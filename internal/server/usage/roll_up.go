@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// level is how coarse usage of an age is.
+// level says how coarse usage of an age is.
 type level struct {
 	name  string // part of the format of the file
 	after time.Duration
@@ -23,7 +23,7 @@ var levelTable = [...]level{
 	{"days", 30 * 24 * time.Hour, 24 * time.Hour},
 }
 
-// rollUpState is how far a level is rolled up.
+// rollUpState says how far a level is rolled up.
 type rollUpState struct {
 	level
 	done int64 // everything before this time, a multiple of the width
@@ -94,7 +94,7 @@ type seriesRef struct {
 	partition string
 }
 
-// changedBetween are the series that have rows in a time.
+// changedBetween returns the series that have rows in a time.
 func (s *Store) changedBetween(from, to int64) (out []seriesRef, err error) {
 	rows, err := s.write.Query("SELECT id, partition FROM series WHERE id IN (SELECT DISTINCT series FROM step WHERE at "+
 		">= ? AND at < ?) ORDER BY id", from, to)
@@ -143,9 +143,9 @@ func rollUpSeries(tx *sql.Tx, id int64, partition string, l *rollUpState, to int
 	return nil
 }
 
-// meansOf are steps with the mean of each interval of the given width in which there is a step: over the covered time
-// of the interval, or the last value if none of it is covered. An interval without a step has what the one before ended
-// with, so there is a step at the end of an interval, too, which may be at to.
+// meansOf returns steps with the mean of each interval of the given width that has a step. The mean is over the covered
+// time of the interval; if none of it is covered it is the last value. An interval without a step has the last value of
+// the one before, so an interval with steps has another one at its end, which may be at to.
 func meansOf(steps []step, known []span, from, to, width int64) (out []step) {
 	current := Values{}
 	i := 0

@@ -10,7 +10,7 @@ import (
 // span is a time: from since, inclusive, until until, in milliseconds since 1970.
 type span struct{ since, until int64 }
 
-// overlap is how many seconds of the time from a to b are in spans, which do not overlap each other.
+// overlap returns how many seconds of the time from a to b are in spans, which do not overlap each other.
 func overlap(spans []span, a, b int64) float64 {
 	var ms int64
 	for _, x := range spans {
@@ -24,7 +24,7 @@ type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// coveredTimes are the covered times of a partition between two times, the oldest first.
+// coveredTimes returns the covered times of a partition between two times, the oldest first.
 func coveredTimes(ctx context.Context, db querier, partition string, from, to int64) (out []span, err error) {
 	rows, err := db.QueryContext(ctx,
 		"SELECT since, until FROM covered WHERE partition = ? AND until > ? AND since < ? ORDER BY since", partition, from,
@@ -43,7 +43,7 @@ func coveredTimes(ctx context.Context, db querier, partition string, from, to in
 	return out, rows.Err()
 }
 
-// stepsOf are the rows of a series from the last one before from, if there is one, and before to.
+// stepsOf returns the rows of a series from the last one before from, if there is one, and before to.
 func stepsOf(db querier, id, from, to int64) (out []step, err error) {
 	rows, err := db.QueryContext(context.Background(), `SELECT at, v FROM step WHERE series = ?1 AND at < ?3
 		AND at >= coalesce((SELECT max(at) FROM step WHERE series = ?1 AND at < ?2), ?2) ORDER BY at`, id, from, to)

@@ -33,7 +33,7 @@ func mustOpen(t testing.TB, dir string, opt Options, now time.Time) *Store {
 	return s
 }
 
-// vcores is a sample of root.a with an amount of vcore.
+// vcores returns a sample of root.a with an amount of vcore.
 func vcores(at time.Time, n float64) *Sample {
 	v := &Values{Running: n}
 	if n > 0 {
@@ -42,7 +42,7 @@ func vcores(at time.Time, n float64) *Sample {
 	return &Sample{Partition: "default", At: at, Values: map[Key]*Values{{Queue, "root.a"}: v}}
 }
 
-// readAll is the usage of all queues between two times.
+// readAll returns the usage of all queues between two times.
 func readAll(t testing.TB, s *Store, since, until time.Time) *Window {
 	t.Helper()
 	w, err := s.Read(context.Background(), Query{Partition: "default", Kind: Queue, Since: since, Until: until})
@@ -50,7 +50,7 @@ func readAll(t testing.TB, s *Store, since, until time.Time) *Window {
 	return w
 }
 
-// vcoreSeconds is the sum of root.a.
+// vcoreSeconds returns the sum of root.a.
 func vcoreSeconds(t testing.TB, s *Store, since, until time.Time) float64 {
 	t.Helper()
 	w := readAll(t, s, since, until)

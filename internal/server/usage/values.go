@@ -8,7 +8,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// Kind is what a series is about.
+// Kind says what a series is about.
 type Kind uint8
 
 // The kinds. Their numbers are part of the format of the file.
@@ -20,7 +20,7 @@ const (
 
 func (k Kind) String() string { return [...]string{"", "queue", "user", "group"}[k] }
 
-// ParseKind is the kind with a name. ok is false if there is none.
+// ParseKind returns the kind with a name. ok is false if there is none.
 func ParseKind(name string) (k Kind, ok bool) {
 	for k = Queue; k <= Group; k++ {
 		if k.String() == name {
@@ -57,7 +57,7 @@ func (a Amounts) addTimes(b Amounts, f float64) Amounts {
 	return a
 }
 
-// Values are what a queue, user or group has at a time, or sums of that over time. The JSON names are part of the
+// Values holds what a queue, user or group has at a time, or sums of that over time. The JSON names are part of the
 // format of the file.
 type Values struct {
 	Allocated   Amounts `json:"a,omitempty"` // placeholders included
@@ -87,8 +87,8 @@ func (v *Values) AddTimes(o *Values, f float64) {
 	v.Running += o.Running * f
 }
 
-// Fairness is allocated divided by owed: the least over all resources that are owed. 1: it had what it was owed, or
-// more than that. ok is false if nothing was owed. The time over which v and its owed amounts were added up cancels
+// Fairness returns allocated divided by owed: the least over all resources that are owed. 1: it had what it was owed,
+// or more than that. ok is false if nothing was owed. The time over which v and its owed amounts were added up cancels
 // out.
 func (v *Values) Fairness() (f float64, ok bool) {
 	f = 1
@@ -106,17 +106,17 @@ type Key struct {
 	Name string // path of a queue; name of a user or group
 }
 
-// Sample is what all queues, users and groups of a partition have at a time. A key that is missing has nothing.
+// Sample holds what all queues, users and groups of a partition have at a time. A key that is missing has nothing.
 type Sample struct {
 	Partition string
 	At        time.Time
 	Values    map[Key]*Values
 }
 
-// seconds is a time of the file, which has milliseconds, as seconds.
+// seconds returns a time of the file, which has milliseconds, as seconds.
 func seconds(ms int64) float64 { return float64(ms) / 1000 }
 
-// Rounded is n as a whole number; it saturates at 64 bits.
+// Rounded returns n as a whole number; it saturates at 64 bits.
 func Rounded(n float64) int64 {
 	switch {
 	case n >= math.MaxInt64:

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// written is what the database has of a partition.
+// written holds what the database has of a partition.
 type written struct {
 	series map[Key]*seriesState
 	last   int64 // the time up to which it is covered; 0: nothing is
@@ -177,7 +177,7 @@ func (s *Store) Extend(now time.Time) error {
 // Interrupt states that nothing is known of a partition from its last sample until the next one.
 func (s *Store) Interrupt(partition string) { s.partition(partition).since = 0 }
 
-// Sampled are the partitions whose last sample holds until the next one.
+// Sampled returns the partitions whose last sample holds until the next one.
 func (s *Store) Sampled() []string {
 	var names []string
 	for name := range maps.Keys(s.partitions) {

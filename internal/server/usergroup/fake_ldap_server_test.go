@@ -190,7 +190,7 @@ func (s *fakeLDAPServer) filters() []string {
 	return slices.Clone(s.receivedFilters)
 }
 
-// settings is a directory with the settings of this server; change replaces or removes some of them.
+// settings returns a directory with the settings of this server; change replaces or removes some of them.
 func (s *fakeLDAPServer) settings(t *testing.T, change map[string]string) string {
 	t.Helper()
 	host, port, err := net.SplitHostPort(s.listener.Addr().String())

@@ -93,7 +93,7 @@ func readSettings(dir string) (ldapSettings, error) {
 	return s, nil
 }
 
-// problems are the malformed settings among those that are set.
+// problems returns the malformed settings among those that are set.
 func (s ldapSettings) problems() (malformed []string) {
 	if n, err := strconv.ParseUint(s.Port, 10, 16); s.Port != "" && (err != nil || n == 0) {
 		malformed = append(malformed, fmt.Sprintf("Port: %q is not a port", s.Port))
@@ -115,12 +115,12 @@ func (s ldapSettings) problems() (malformed []string) {
 	return malformed
 }
 
-// filterFor is the filter for a user. The name is escaped, so it cannot change the filter.
+// filterFor returns the filter for a user. The name is escaped, so it cannot change the filter.
 func (s ldapSettings) filterFor(user string) string {
 	return strings.ReplaceAll(s.Filter, userPlaceholder, ldap.EscapeFilter(user))
 }
 
-// attributes are the requested attributes.
+// attributes returns the requested attributes.
 func (s ldapSettings) attributes() []string {
 	names := strings.FieldsFunc(s.ReturnAttr, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\t' })
 	if !slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, s.GroupAttr) }) {

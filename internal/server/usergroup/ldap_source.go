@@ -72,7 +72,7 @@ func (s ldapSource) dial(ctx context.Context) (net.Conn, error) {
 	return d.DialContext(ctx, "tcp", address)
 }
 
-// groupName is the first CN of a distinguished name, or a plain name as it is. Empty: a distinguished name
+// groupName returns the first CN of a distinguished name, or a plain name as it is. Empty: a distinguished name
 // without a CN.
 func groupName(value string) string {
 	dn, err := ldap.ParseDN(value)
@@ -89,7 +89,7 @@ func groupName(value string) string {
 	return ""
 }
 
-// maxAnswerBytes is how much a server may send in one lookup (ACL-44): 4,096 groups with names of 250 bytes. The
+// maxAnswerBytes bounds the answer of a server in one lookup (ACL-44): 4,096 groups with names of 250 bytes. The
 // library allocates up to 150 times as much.
 const maxAnswerBytes = 1 << 20
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// maxOSCalls is how many calls of the operating system may run at a time in a process (ACL-38). A call that hangs
+// maxOSCalls bounds the calls of the operating system that run at a time in a process (ACL-38). A call that hangs
 // cannot be cancelled, so the number must be bounded.
 const maxOSCalls = 64
 

@@ -17,7 +17,7 @@ const (
 	failureTTL = 30 * time.Second // of a failed lookup
 )
 
-// DefaultTimeout is how long a lookup may take (ACL-31).
+// DefaultTimeout bounds the time of a lookup (ACL-31).
 const DefaultTimeout = 5 * time.Second
 
 // Source is a directory of users and groups.
@@ -55,7 +55,7 @@ type result struct {
 	err    error
 }
 
-// cacheCost is the approximate memory of a cached result.
+// cacheCost returns the approximate memory of a cached result.
 func cacheCost(item ttlcache.CostItem[string, result]) uint64 {
 	const (
 		entry = 256 // overhead of a cache entry
@@ -104,7 +104,7 @@ func newResolverWithLifetime(source Source, opt Options, l *lifetime) *Resolver 
 	return d
 }
 
-// Cached is the cached result for a user. ok is false if there is none, and the user must be resolved; err is the
+// Cached returns the cached result for a user. ok is false if there is none, and the user must be resolved; err is the
 // error of a lookup that failed a short while ago. The groups are sorted; the caller must not change them.
 func (r *Resolver) Cached(user string) (groups []string, ok bool, err error) {
 	item := r.cache.Get(user)
@@ -152,7 +152,7 @@ func (r *Resolver) runLookups() {
 	}
 }
 
-// nextLookup is the next waiting lookup; nil: there is none, and the worker ends.
+// nextLookup returns the next waiting lookup; nil: there is none, and the worker ends.
 func (r *Resolver) nextLookup() *lookup {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -189,7 +189,7 @@ func (r *Resolver) query(q *lookup) (a result) {
 	return result{err: fmt.Errorf("%s: %w", r.source, truncateError(err))}
 }
 
-// truncateError is err with at most 1 KiB of its text: a server may send any length (ACL-33).
+// truncateError returns err with at most 1 KiB of its text: a server may send any length (ACL-33).
 func truncateError(err error) error {
 	const longest = 1 << 10
 	if text := err.Error(); len(text) > longest {

@@ -78,7 +78,7 @@ func (a *resultRecorder) result(name string) string {
 	return a.results[name]
 }
 
-// count is how often the callback of name was called; empty: for how many names.
+// count returns how often the callback of name was called; empty: for how many names.
 func (a *resultRecorder) count(name string) int {
 	a.mu.Lock()
 	defer a.mu.Unlock()

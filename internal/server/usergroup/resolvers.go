@@ -17,7 +17,7 @@ func NewResolvers(secrets string, opt Options) *Resolvers {
 	return &Resolvers{opt: opt, secretsDir: secrets, osSource: newOSSource(osGroups), lifetime: newLifetime()}
 }
 
-// For is the Resolver of a partition with this type of usergroupresolver: current, which the partition has now
+// For returns the Resolver of a partition with this type of usergroupresolver: current, which the partition has now
 // (nil: none), if its source is the same, otherwise a new one with an empty cache (ACL-34). nil without an error:
 // the partition resolves no user, and users are alone in a group of their name (ACL-19). The LDAP settings are
 // read each time.

@@ -289,7 +289,7 @@ func (m *resourceManager) checkPreemption(p preemption.Preemption) {
 	m.tracker.nodeUses[p.Node] = append(m.tracker.nodeUses[p.Node], nodeUse{m.tracker.eventSeq, x.ask.Priority})
 }
 
-// repreemptReason is the event since the last preemption of an ask that allows another; empty: none.
+// repreemptReason returns the event since the last preemption of an ask that allows another; empty: none.
 func (m *resourceManager) repreemptReason(x *task, c preemptionRecord) string {
 	switch {
 	case m.tracker.resizedAt[x.ask.Key] > c.eventSeq:

@@ -212,7 +212,7 @@ func (s *shim) checkBooks() {
 	assert.Equal(s.t, s.booksOfCore(), s.booksOfShim(), "seed %d", s.seed)
 }
 
-// overcommitted are the nodes on which more runs than they have.
+// overcommitted returns the nodes on which more runs than they have.
 func (s *shim) overcommitted() (out []string) {
 	for n := range s.serve.snapshot(s).Nodes.All() {
 		if n.Available.HasNegative() {

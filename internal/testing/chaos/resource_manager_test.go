@@ -91,7 +91,7 @@ func (m *resourceManager) fail(format string, args ...any) {
 	m.t.Fatalf("seed %d at %s: %s", m.seed, m.now.Format("15:04:05"), fmt.Sprintf(format, args...))
 }
 
-// pickTask is a random task that passes, from the keys in order; nil: none does.
+// pickTask returns a random task that passes, from the keys in order; nil: none does.
 func (m *resourceManager) pickTask(pass func(*task) bool) *task {
 	var found []*task
 	for _, key := range slices.Sorted(maps.Keys(m.tasks)) {
@@ -115,7 +115,7 @@ func (m *resourceManager) waitsForNode(x *task) bool {
 	return pending(x) && waits
 }
 
-// pickNode is a random machine that passes; empty: none does.
+// pickNode returns a random machine that passes; empty: none does.
 func (m *resourceManager) pickNode(pass func(*machine) bool) objects.NodeID {
 	var found []objects.NodeID
 	for _, id := range slices.Sorted(maps.Keys(m.nodes)) {
@@ -150,7 +150,7 @@ func (m *resourceManager) submit(app objects.AppID, x task) {
 	m.step(scheduler.SubmitAsk{Ask: &ask})
 }
 
-// queue is the leaf of a task: the application is named after it.
+// queue returns the leaf of a task: the application is named after it.
 func (x *task) queue() objects.QueuePath {
 	path, _, _ := strings.Cut(string(x.ask.App), "/")
 	return objects.QueuePath(path)

@@ -8,7 +8,7 @@ import (
 
 // Constraints and virtual placeholders of the shim.
 
-// attributesOf are the labels of a node: it is in one of two zones.
+// attributesOf returns the labels of a node: it is in one of two zones.
 func attributesOf(node string) map[string]string {
 	return map[string]string{"kubernetes.io/hostname": node, "zone": fmt.Sprint("z", node[len(node)-1]%2)}
 }
@@ -47,7 +47,7 @@ func (s *shim) makeVirtual(a *shimApp, n int) {
 // mayWait reports whether a pod may wait although a node has the resources for it.
 func (p *pod) mayWait() bool { return p.tags != nil || p.group == virtualGroup }
 
-// colocated are the pods that exclude each other and run on one node, as pairs.
+// colocated returns the pods that exclude each other and run on one node, as pairs.
 func (s *shim) colocated() (out []string) {
 	first := map[string]*pod{}
 	for _, p := range s.podsWhere(func(p *pod) bool { return p.node != "" && p.tags[budgets.LabelTag+"app"] == "alone" }) {

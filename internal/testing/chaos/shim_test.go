@@ -259,7 +259,7 @@ func (s *shim) removeApp(id string) {
 	}
 }
 
-// podsWhere is the pods that pass, in the order of their creation.
+// podsWhere returns the pods that pass, in the order of their creation.
 func (s *shim) podsWhere(pass func(*pod) bool) (out []*pod) {
 	for _, p := range s.pods {
 		if pass(p) {
@@ -270,7 +270,7 @@ func (s *shim) podsWhere(pass func(*pod) bool) (out []*pod) {
 	return out
 }
 
-// pick is one of several; ok is false if there is none.
+// pick returns one of several; ok is false if there is none.
 func pick[T any](s *shim, all []T) (one T, ok bool) {
 	if len(all) == 0 {
 		return one, false

@@ -99,7 +99,7 @@ func buildCounting(t *testing.T, counted string) string {
 	return path
 }
 
-// statementsPerDecision is the number of statements of a decision in a cluster of that size, with the
+// statementsPerDecision returns the number of statements of a decision in a cluster of that size, with the
 // release and the ask before it. It is the difference of two runs, so that building the cluster is not
 // counted.
 func statementsPerDecision(t *testing.T, binary string, s size) float64 {

@@ -45,7 +45,7 @@ func (s size) runVictimSearches() {
 	}
 }
 
-// fullCluster is a Core with full nodes; the last leaf is that of the preemptors.
+// fullCluster returns a Core with full nodes; the last leaf is that of the preemptors.
 func (s size) fullCluster() (*scheduler.Core, time.Time) {
 	root := s.queueTree("root", 1)
 	owed := configs.Queue{Name: "owed"}

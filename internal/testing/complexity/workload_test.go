@@ -82,7 +82,7 @@ func (s size) runDecisions() {
 	}
 }
 
-// cluster is a Core with nodes and asks of which half are placed.
+// cluster returns a Core with nodes and asks of which half are placed.
 func (s size) cluster() (*scheduler.Core, time.Time) {
 	conf := configs.Partition{Name: "default", Root: s.queueTree("root", s.levels)}
 	conf.NodeSortPolicy = policies.DefaultNodeSortPolicy()
@@ -118,7 +118,7 @@ func (s size) cluster() (*scheduler.Core, time.Time) {
 	return c, now
 }
 
-// queueTree is a queue with levels below it, one child each but for the last, the leaves.
+// queueTree returns a queue with levels below it, one child each but for the last, the leaves.
 func (s size) queueTree(name string, levels int) configs.Queue {
 	q := configs.Queue{Name: name, Parent: levels > 0, SubmitACL: security.Everyone()}
 	if s.fair > 0 {

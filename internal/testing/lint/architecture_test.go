@@ -65,7 +65,7 @@ func readCheckout(t *testing.T) *checkout {
 	return c
 }
 
-// below are the files, or directories of packages, whose path ends with a pattern.
+// below returns the files, or directories of packages, whose path ends with a pattern.
 func below(paths []string, pattern string) (found []string) {
 	depth := strings.Count(pattern, "/") + 1
 	for _, p := range paths {

@@ -116,7 +116,7 @@ func isPath(word string) bool {
 		slices.Contains([]string{"pkg", "internal", "cmd", "tools", "bench", "docs", "examples", "test"}, first)
 }
 
-// declared are the names that the files of a directory declare: functions, methods with and without
+// declared returns the names that the files of a directory declare: functions, methods with and without
 // their type, types, constants, variables.
 func declared(files []source) map[string]bool {
 	names := map[string]bool{}

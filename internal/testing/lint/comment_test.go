@@ -46,7 +46,7 @@ func isExported(f *ast.FuncDecl) bool {
 	return f.Name.IsExported() && !standardMethods[f.Name.Name] && ast.IsExported(receiver(f.Recv.List[0].Type))
 }
 
-// receiver is the name of the type of a receiver, without star and type parameters.
+// receiver returns the name of the type of a receiver, without star and type parameters.
 func receiver(e ast.Expr) string {
 	switch x := e.(type) {
 	case *ast.StarExpr:

@@ -31,7 +31,7 @@ func TestEmbedding_SignaturesHaveNoUnsupportedTypes(t *testing.T) {
 	assert.Assert(t, exported > 20, "only %d exported declarations: were they read?", exported)
 }
 
-// unsupportedTypes are the uses of types of other packages of this module in exported declarations, of
+// unsupportedTypes returns the uses of types of other packages of this module in exported declarations, of
 // which there are n.
 func unsupportedTypes(s source) (problems []string, n int) {
 	ours := map[string]bool{}

@@ -43,7 +43,7 @@ func isText(name string, content []byte) bool {
 	return path.Base(name) != "go.sum" && !bytes.ContainsRune(content, 0) && utf8.Valid(content)
 }
 
-// tracked are the files that git tracks or would, or the whole tree without git.
+// tracked returns the files that git tracks or would, or the whole tree without git.
 func tracked() ([]string, error) {
 	out, err := exec.Command("git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard").Output()
 	if err == nil {

@@ -27,7 +27,7 @@ var (
 		"|^historic: |^the RM's; ")
 )
 
-// requirementsOf are the numbers in the first cells of the tables of text, each with its evidence; a
+// requirementsOf returns the numbers in the first cells of the tables of text, each with its evidence; a
 // malformed row is a problem.
 func requirementsOf(text string) (evidenceOf map[string]string, problems []string) {
 	evidenceOf = map[string]string{}

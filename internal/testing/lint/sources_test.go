@@ -50,12 +50,12 @@ func (s source) generated() bool      { return ast.IsGenerated(s.file) }
 func (s source) isMain() bool         { return s.file.Name.Name == "main" }
 func (s source) line(n token.Pos) int { return s.set.Position(n).Line }
 
-// problem is a problem at a position of the file.
+// problem returns a problem at a position of the file.
 func (s source) problem(at ast.Node, format string, args ...any) string {
 	return fmt.Sprintf("%s:%d: ", s.path, s.line(at.Pos())) + fmt.Sprintf(format, args...)
 }
 
-// localName is the name of an imported package in the file: "." for a dot import, "" when it is not
+// localName returns the name of an imported package in the file: "." for a dot import, "" when it is not
 // imported.
 func (s source) localName(importedPath string) string {
 	for _, spec := range s.file.Imports {
@@ -140,7 +140,7 @@ var allSources = sync.OnceValues(func() ([]source, error) {
 	return all, err
 })
 
-// moduleSources are the Go files of the module, without the modules nested in it.
+// moduleSources returns the Go files of the module, without the modules nested in it.
 func moduleSources(t *testing.T) []source {
 	t.Helper()
 	all, err := allSources()
@@ -155,7 +155,7 @@ func moduleSources(t *testing.T) []source {
 	return files
 }
 
-// packages are the files of the module by directory.
+// packages returns the files of the module by directory.
 func packages(t *testing.T) map[string][]source {
 	t.Helper()
 	byDir := map[string][]source{}
@@ -212,7 +212,7 @@ func TestSources_WithoutNestedModules(t *testing.T) {
 	}
 }
 
-// functionsOf are the functions that a file declares, methods also with their type.
+// functionsOf returns the functions that a file declares, methods also with their type.
 func functionsOf(s source) map[string]bool {
 	names := map[string]bool{}
 	for _, decl := range s.file.Decls {

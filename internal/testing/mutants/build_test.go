@@ -81,7 +81,7 @@ func plantBuild(t *testing.T, faults []Numbered) (b *build, alone []Numbered) {
 	return b, alone
 }
 
-// uncompiled are the numbers of the faults with which the code does not compile.
+// uncompiled returns the numbers of the faults with which the code does not compile.
 func (b *build) uncompiled(t *testing.T) map[int]bool {
 	t.Helper()
 	slices.Sort(b.packages)
@@ -124,7 +124,7 @@ func (b *build) add(t *testing.T, path, text string) {
 	b.replace[path] = name
 }
 
-// binary is the test binary of a package. It is an error, with what the compiler says, if it cannot be built.
+// binary returns the test binary of a package. It is an error, with what the compiler says, if it cannot be built.
 func (b *build) binary(in string) (string, error) {
 	b.mu.Lock()
 	once, ok := b.binaries[in]

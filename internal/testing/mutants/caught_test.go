@@ -21,7 +21,7 @@ const caughtFile = "caught.txt"
 
 var rewrite = flag.Bool("rewrite", false, "write which tests catch the faults to "+caughtFile)
 
-// readCaught are the packages and tests of caughtFile, by the titles of faults.
+// readCaught returns the packages and tests of caughtFile, by the titles of faults.
 func readCaught(t *testing.T) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile(caughtFile)
@@ -71,7 +71,7 @@ func TestCaught_NamesFaultsAndTests(t *testing.T) {
 	}
 }
 
-// testsOf are the names of the functions in the test files of a package.
+// testsOf returns the names of the functions in the test files of a package.
 func testsOf(t *testing.T, in string) map[string]bool {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(root, in, "*_test.go"))

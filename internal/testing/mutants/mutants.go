@@ -156,7 +156,7 @@ func tokensOf(code string) (tokens []codeToken) {
 	}
 }
 
-// nameOf is the name of a function, of a method with its type before it.
+// nameOf returns the name of a function, of a method with its type before it.
 func nameOf(d *ast.FuncDecl) string {
 	if d.Recv == nil || len(d.Recv.List) == 0 {
 		return d.Name.Name

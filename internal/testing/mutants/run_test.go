@@ -105,7 +105,7 @@ func (r *run) firstFailure(t *testing.T, f Fault, scale string, limit time.Durat
 	return "", nil
 }
 
-// runs are the packages and patterns of tests that are run: the test that caught the fault last, then all.
+// runs returns the packages and patterns of tests that are run: the test that caught the fault last, then all.
 func (f Fault) runs() (runs [][2]string) {
 	if f.CaughtBy != "" {
 		runs = append(runs, [2]string{f.CaughtIn, "^" + f.CaughtBy + "$"})
@@ -164,7 +164,7 @@ func firstLine(out string) string {
 
 const timedOut = "time-out"
 
-// failedTest is the name of the first test that failed in the output of go test.
+// failedTest returns the name of the first test that failed in the output of go test.
 func failedTest(out string) string {
 	for _, line := range strings.Split(out, "\n") {
 		if name, ok := strings.CutPrefix(strings.TrimSpace(line), "--- FAIL: "); ok {

@@ -51,7 +51,7 @@ func PlantTogether(source string, faults []Numbered) (text string, alone []Numbe
 	return apply(source, edits) + copies.String(), alone, nil
 }
 
-// Switch is the source of a file that has to be added to each package with faults that are planted together.
+// Switch returns the source of a file that has to be added to each package with faults that are planted together.
 func Switch(packageName string) string {
 	return fmt.Sprintf("package %s\n\nimport (\n\t\"os\"\n\t\"strconv\"\n)\n\nvar fault__, _ = "+
 		"strconv.Atoi(os.Getenv(%q))\n", packageName, Variable)
@@ -105,8 +105,8 @@ func (f function) between(begin, end token.Pos) string {
 
 func (f function) signature() string { return f.between(f.decl.Pos(), f.decl.Body.Lbrace) }
 
-// call is the statement with which the function calls another one with its own receiver and arguments, and what has to
-// be changed in its signature so that all of them have names.
+// call returns the statement with which the function calls another one with its own receiver and arguments, and what
+// has to be changed in its signature so that all of them have names.
 func (f function) call(name string) (statement string, named []edit) {
 	nameless := 0
 	names := func(fields *ast.FieldList) (list []string) {

@@ -44,7 +44,7 @@ func describe(cmd scheduler.Command) string {
 	return fmt.Sprintf("%T%+v", cmd, cmd)
 }
 
-// DescribeAsk is an ask as text.
+// DescribeAsk returns an ask as text.
 func DescribeAsk(a *objects.Ask) string {
 	s := fmt.Sprintf("%s (%s) %s priority=%d", a.Key, a.App, a.Amounts, a.Priority)
 	if !a.Created.IsZero() {

@@ -39,14 +39,14 @@ type Generator struct {
 	releases         int
 }
 
-// RandomRun is the random run of a seed.
+// RandomRun returns the random run of a seed.
 func RandomRun(seed uint64, steps int) Run {
 	s := GenerateRun(rand.NewPCG(seed, 0x63616e6f7079), steps)
 	s.Seed = seed
 	return s
 }
 
-// GenerateRun is the random run of a source of choices.
+// GenerateRun returns the random run of a source of choices.
 func GenerateRun(source rand.Source, steps int) Run {
 	a := &Generator{Rand: rand.New(source)}
 	a.uniform, a.nodePool = a.OneIn(12), Pick(a, 2, 3, 6, 6, 6, 6, 6, 6, 24, 24)
@@ -154,8 +154,8 @@ func (a *Generator) nextStep() Step {
 	return a.step(scheduler.ResetPartition{})
 }
 
-// scheduleStep is sometimes a long time after the step before, when applications have ramped up without
-// another event.
+// scheduleStep returns a Schedule step, sometimes a long time after the step before, when applications have ramped up
+// without another event.
 func (a *Generator) scheduleStep() Step {
 	b := a.step(nil)
 	if a.OneIn(10) {
@@ -176,8 +176,8 @@ func (a *Generator) step(cmd scheduler.Command) Step {
 	return Step{After: after, Command: cmd}
 }
 
-// OneIn is true once in n times.
+// OneIn reports true once in n times.
 func (a *Generator) OneIn(n int) bool { return a.IntN(n) == 0 }
 
-// Pick is one of several values.
+// Pick returns one of several values.
 func Pick[T any](a *Generator, from ...T) T { return from[a.IntN(len(from))] }

@@ -16,7 +16,7 @@ import (
 // affinityRuns is of how many runs one has them.
 const affinityRuns = 8
 
-// topologyLabels are the labels of a node; a few lack one, a few have a taint.
+// topologyLabels returns the labels of a node; a few lack one, a few have a taint.
 func (a *Generator) topologyLabels(id objects.NodeID) map[string]string {
 	g := independentGenerator(fmt.Sprint("topology ", id, a.nodeCount, a.askCount))
 	out := map[string]string{"host": string(id), "zone": Pick(g, "a", "a", "b", "c"), "rack": fmt.Sprint(g.IntN(5))}

@@ -37,7 +37,7 @@ func (a *Generator) submit(ask *objects.Ask) scheduler.Command {
 	return m
 }
 
-// newAsk is mostly a new ask.
+// newAsk returns an ask, mostly a new one.
 func (a *Generator) newAsk() *objects.Ask {
 	a.askCount++
 	if a.uniform && len(a.apps) > 0 && !a.OneIn(10) {
@@ -85,7 +85,7 @@ func (a *Generator) askKey() objects.AllocationKey {
 	return objects.AllocationKey(fmt.Sprintf("k%d", a.askCount))
 }
 
-// createdTime is a creation time in whole seconds, or none.
+// createdTime returns a creation time in whole seconds, or none.
 func (a *Generator) createdTime() objects.Timestamp {
 	if a.OneIn(2) {
 		return 0
@@ -94,7 +94,7 @@ func (a *Generator) createdTime() objects.Timestamp {
 	return objects.TimestampOf(StartTime().Add(a.elapsed - back).Truncate(time.Second))
 }
 
-// knownAsk is an ask that was sent before, or an unknown one.
+// knownAsk returns an ask that was sent before, or an unknown one.
 func (a *Generator) knownAsk() *objects.Ask {
 	if len(a.recentAsks) == 0 || a.OneIn(15) {
 		return &objects.Ask{Key: "unknown", App: a.appID(), Amounts: a.shape()}
@@ -116,7 +116,7 @@ func (a *Generator) resizedAsk() *objects.Ask {
 	return ask.WithTags(a.tags(-a.askCount))
 }
 
-// reportedAsk is a recovered allocation: a known ask unchanged, a known one with other amounts, or a
+// reportedAsk returns a recovered allocation: a known ask unchanged, a known one with other amounts, or a
 // new one.
 func (a *Generator) reportedAsk() *objects.Ask {
 	switch a.IntN(4) {
@@ -148,7 +148,7 @@ func (a *Generator) release() scheduler.Release {
 	return r
 }
 
-// shape is one of the run's shapes, if it has any.
+// shape returns one of the run's shapes, if it has any.
 func (a *Generator) shape() resources.Amounts {
 	if len(a.shapes) == 0 || a.OneIn(12) {
 		return a.amounts()
@@ -230,7 +230,7 @@ func (a *Generator) appID() objects.AppID {
 	return Pick(a, a.apps...)
 }
 
-// queuePath is mostly a leaf, and sometimes a parent or an unknown queue.
+// queuePath returns mostly a leaf, sometimes a parent or an unknown queue.
 func (a *Generator) queuePath() string {
 	path, q := "root", &a.Conf.Root
 	for len(q.Children) > 0 && !a.OneIn(50) {

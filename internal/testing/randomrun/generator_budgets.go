@@ -14,14 +14,14 @@ import (
 // Budgets and the labels of asks follow from the counts so far and from a separate source: another draw
 // would change the runs of all seeds.
 
-// independentGenerator is a generator whose draws do not change the rest of the run.
+// independentGenerator returns a generator whose draws do not change the rest of the run.
 func independentGenerator(what string) *Generator {
 	h := fnv.New64a()
 	h.Write([]byte(what))
 	return &Generator{Rand: rand.New(rand.NewPCG(h.Sum64(), 0))}
 }
 
-// withBudgets is a configuration with budgets: sometimes its own.
+// withBudgets returns a configuration with budgets: sometimes its own.
 func withBudgets(conf configs.Partition) configs.Partition {
 	plain := conf
 	// these follow from the seed in another way
@@ -69,7 +69,7 @@ func (a *Generator) budgetAllowance() budgets.Allowance {
 	return budgets.Allowance{Kind: k, N: Pick[int32](a, 0, 1, 2, 3)}
 }
 
-// askTags are the tags of the n-th ask.
+// askTags returns the tags of the n-th ask.
 func askTags(asks int) map[string]string {
 	a := independentGenerator(fmt.Sprint("ask ", asks))
 	if a.OneIn(5) {

@@ -50,7 +50,7 @@ func (a *Generator) nodePressureGrace() time.Duration {
 	return []time.Duration{0, 3 * time.Second, 20 * time.Second}[(a.nodePool+a.askCount)%3]
 }
 
-// cycleConfig has limits that runs reach. Like nominationTimeout it draws nothing.
+// cycleConfig returns limits that runs reach. Like nominationTimeout it draws nothing.
 func (a *Generator) cycleConfig() configs.Churn {
 	return []configs.Churn{
 		{CircuitBreaker: true, Cycles: 1, Window: time.Hour, CoolDown: time.Minute}, {},
@@ -152,7 +152,7 @@ func (a *Generator) configureQueue(q *configs.Queue) {
 	}
 }
 
-// limit is a limit for some users and groups of the run.
+// limit returns a limit for some users and groups of the run.
 func (a *Generator) limit() limits.Limit {
 	var r limits.Limit
 	for r.Users == nil && r.Groups == nil {
@@ -172,7 +172,7 @@ func (a *Generator) limit() limits.Limit {
 	return r
 }
 
-// acl is mostly empty, or has some of the users and groups of the run.
+// acl returns a list that is mostly empty, or has some of the users and groups of the run.
 func (a *Generator) acl() security.ACL {
 	switch a.IntN(12) {
 	case 0:
@@ -274,8 +274,8 @@ func (a *Generator) changedQueue(q configs.Queue) configs.Queue {
 	return q
 }
 
-// withLoweredMax is q with a small max at one of the queues below it, which is enforced soon. Queue and
-// max follow from the counts so far.
+// withLoweredMax returns q with a small max at one of the queues below it, which is enforced soon. Queue and max follow
+// from the counts so far.
 func (a *Generator) withLoweredMax(q configs.Queue, turn int) configs.Queue {
 	q.Children = slices.Clone(q.Children)
 	if n := len(q.Children); n > 0 && (q.Name == "root" || turn%3 > 0) {

@@ -16,7 +16,7 @@ import (
 // constraintRuns is of how many runs one has constraints.
 const constraintRuns = 7
 
-// nodeAttributes are labels and taints of a node, some of which cannot be read; nil: none.
+// nodeAttributes returns labels and taints of a node, some of which cannot be read; nil: none.
 func (a *Generator) nodeAttributes(id objects.NodeID) map[string]string {
 	if a.affine {
 		return a.topologyLabels(id)
@@ -39,7 +39,7 @@ func (a *Generator) nodeAttributes(id objects.NodeID) map[string]string {
 	return out
 }
 
-// nodeUpdate is another capacity of a node, or other attributes. Some nodes lose all of a resource until their next
+// nodeUpdate changes the capacity of a node, or its attributes. Some nodes lose all of a resource until their next
 // update, as if a device plugin had restarted.
 func (a *Generator) nodeUpdate() scheduler.Command {
 	m := scheduler.SetCapacity{Node: a.nodeID(), Total: a.capacity()}
@@ -53,7 +53,7 @@ func (a *Generator) nodeUpdate() scheduler.Command {
 	return m
 }
 
-// tags are the tags of an ask; those of constraints in some runs only.
+// tags returns the tags of an ask; those of constraints in some runs only.
 func (a *Generator) tags(asks int) map[string]string {
 	tags := askTags(asks)
 	if a.affine {
@@ -93,7 +93,7 @@ func constraintTags(tags map[string]string, asks int) map[string]string {
 	return out
 }
 
-// requiredTerms is a required node affinity with one term.
+// requiredTerms returns a required node affinity with one term.
 func requiredTerms(expressions string) string {
 	return `{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[` + expressions +
 		`]}]}}`

@@ -11,8 +11,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// GangRun is the random run of a seed with gangs: applications declare them, half of the ordinary asks are members of
-// task groups, and the resource manager releases placeholders as it does when the core has ordered it.
+// GangRun returns the random run of a seed with gangs: applications declare them, half of the ordinary asks are members
+// of task groups, and the resource manager releases placeholders as it does when the core has ordered it.
 func GangRun(seed uint64, steps int) Run {
 	s := RandomRun(seed, steps)
 	s.addGangs(rand.NewPCG(seed, 57))
@@ -49,7 +49,7 @@ func (s *Run) addGangs(source rand.Source) {
 	}
 }
 
-// gang is what an application declares about its gang, often nothing.
+// gang returns what an application declares about its gang, often nothing.
 func (a *Generator) gang() gangs.Spec {
 	s := gangs.Spec{Timeout: Pick(a, 0, 2*time.Second, 20*time.Second, 20*time.Second, 2*time.Minute),
 		Style: Pick(a, gangs.Soft, gangs.Hard)}
@@ -66,7 +66,7 @@ func (a *Generator) gang() gangs.Spec {
 	return s
 }
 
-// virtualGroups are task groups whose members are placed together.
+// virtualGroups returns task groups whose members are placed together.
 func (a *Generator) virtualGroups() []gangs.VirtualGroup {
 	groups := []gangs.VirtualGroup{{Name: "g", MinMember: 1 + a.IntN(3)}}
 	if a.OneIn(3) {
@@ -75,7 +75,7 @@ func (a *Generator) virtualGroups() []gangs.VirtualGroup {
 	return groups
 }
 
-// gangMember is the ask, perhaps as a member of a task group, or as a placeholder.
+// gangMember returns the ask, perhaps as a member of a task group, or as a placeholder.
 func (a *Generator) gangMember(ask *objects.Ask, groups []string) *objects.Ask {
 	if a.OneIn(2) {
 		return ask

@@ -33,7 +33,7 @@ func (a *Generator) nodeID() objects.NodeID {
 	return objects.NodeID(fmt.Sprintf("n%d", a.IntN(a.nodePool)))
 }
 
-// capacity is the capacity of a small node, so that nodes fill up and tie.
+// capacity returns the capacity of a small node, so that nodes fill up and tie.
 func (a *Generator) capacity() resources.Amounts {
 	m := map[string]resources.Quantity{
 		"vcore":  Pick[resources.Quantity](a, 4, 8, 16, 20, 30),

@@ -9,8 +9,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// addOperations has operators end and move work in some runs. It draws after everything else, so that the rest of a run
-// does not depend on it.
+// addOperations makes operators end and move work in some runs. It draws after everything else, so that the rest of a
+// run does not depend on it.
 func (s *Run) addOperations(source rand.Source) {
 	r := rand.New(source)
 	if r.IntN(4) == 0 {
@@ -34,7 +34,7 @@ func (s *Run) AddOperations(r *rand.Rand, count int) {
 	}
 }
 
-// operation is an action before step from, and the one that ends it; zero: none does.
+// operation returns an action before step from, and the one that ends it; zero: none does.
 func (s *Run) operation(r *rand.Rand, from int) (begin, end scheduler.Operate) {
 	queues := s.named().queues
 	switch r.IntN(8) {
@@ -57,7 +57,7 @@ func (s *Run) operation(r *rand.Rand, from int) (begin, end scheduler.Operate) {
 	return scheduler.Operate{Action: scheduler.CancelApplication, App: s.appBefore(r, from)}, end
 }
 
-// leaf is a leaf of the first configuration.
+// leaf returns a leaf of the first configuration.
 func (s *Run) leaf(r *rand.Rand) objects.QueuePath {
 	path, q := objects.RootPath, &s.Partition.Root
 	for len(q.Children) > 0 {
@@ -67,7 +67,7 @@ func (s *Run) leaf(r *rand.Rand) objects.QueuePath {
 	return path
 }
 
-// appBefore is one of the last applications that were submitted before a step, or one that does not exist.
+// appBefore returns one of the last applications that were submitted before a step, or one that does not exist.
 func (s *Run) appBefore(r *rand.Rand, step int) objects.AppID {
 	recent := []objects.AppID{"nothing"}
 	for i := step - 1; i >= 0 && len(recent) < 6; i-- {

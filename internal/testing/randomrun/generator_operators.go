@@ -10,8 +10,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// addOperators has operators hold applications, stop queues and cordon nodes in some runs, and mostly end that after a
-// while. It draws after everything else, so that the rest of a run does not depend on it.
+// addOperators makes operators hold applications, stop queues and cordon nodes in some runs, and mostly end that after
+// a while. It draws after everything else, so that the rest of a run does not depend on it.
 func (s *Run) addOperators(source rand.Source) {
 	r := rand.New(source)
 	if r.IntN(3) > 0 || len(s.Steps) < 4 {
@@ -41,14 +41,14 @@ func (s *Run) addOperators(source rand.Source) {
 	}
 }
 
-// names are what a run is about.
+// names holds the names that occur in a run.
 type names struct {
 	apps   []objects.AppID
 	nodes  []objects.NodeID
 	queues []objects.QueuePath
 }
 
-// named are the names in a run, and one of each kind that it does not have.
+// named returns the names in a run, and one of each kind that it does not have.
 func (s *Run) named() names {
 	n := names{apps: []objects.AppID{"nothing"}, nodes: []objects.NodeID{"nothing"},
 		queues: []objects.QueuePath{"root.nothing"}}

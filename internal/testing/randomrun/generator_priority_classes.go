@@ -47,7 +47,7 @@ func (s *Run) addPriorityClasses(source rand.Source) {
 	s.Steps = steps
 }
 
-// withClass is an ask with a priority class, or with none.
+// withClass returns an ask with a priority class, or with none.
 func (a *Generator) withClass(ask *objects.Ask) scheduler.Command {
 	if a.OneIn(3) {
 		return scheduler.SubmitAsk{Ask: ask}
@@ -61,14 +61,14 @@ func (a *Generator) withClass(ask *objects.Ask) scheduler.Command {
 
 func (a *Generator) className() string { return Pick(a, "", "high", "high", "low", "odd") }
 
-// withOtherAmounts is an ask, perhaps a known one, with other amounts.
+// withOtherAmounts returns an ask, perhaps a known one, with other amounts.
 func (a *Generator) withOtherAmounts(ask *objects.Ask) *objects.Ask {
 	other := *ask
 	other.Amounts = a.amounts()
 	return &other
 }
 
-// withClassQuotas is a configuration with other class quotas. The old one is unchanged.
+// withClassQuotas returns a configuration with other class quotas. The old one is unchanged.
 func (a *Generator) withClassQuotas(p configs.Partition) configs.Partition {
 	p.ClassesNeedingQuota = nil
 	for a.OneIn(3) && len(p.ClassesNeedingQuota) < 2 {

@@ -10,8 +10,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// addRefusals has nodes refuse allocations in some runs. It draws after everything else, so that the rest of a run does
-// not depend on it.
+// addRefusals makes nodes refuse allocations in some runs. It draws after everything else, so that the rest of a run
+// does not depend on it.
 func (s *Run) addRefusals(source rand.Source) {
 	r := rand.New(source)
 	if r.IntN(3) == 0 {
@@ -52,7 +52,7 @@ func (s *Run) AddRefusals(r *rand.Rand, count int) {
 	}
 }
 
-// askBefore is one of the last asks that were sent before a step, and its command; nil: there is none.
+// askBefore returns one of the last asks that were sent before a step, and its command; nil: there is none.
 func (s *Run) askBefore(r *rand.Rand, step int) (*objects.Ask, scheduler.Command) {
 	var asks []*objects.Ask
 	var sent []scheduler.Command

@@ -46,7 +46,7 @@ func (a *Generator) rackLabels(attributes map[string]string) map[string]string {
 	return labels
 }
 
-// topology is the topology of a task group, sometimes none.
+// topology returns the topology of a task group, sometimes none.
 func (a *Generator) topology() gangs.Topology {
 	levels := Pick(a, []string{"zone", "rack"}, []string{"zone", "rack"}, []string{"rack"}, []string{"zone"},
 		[]string{"zone", "rack", "host"})

@@ -18,7 +18,7 @@ const (
 	RejectMost                   // it rejects every node for most asks, and some nodes for the others
 )
 
-// Oracle is an Oracle that behaves so; nil: none.
+// Oracle returns an Oracle that behaves so; nil: none.
 func (r OracleKind) Oracle() scheduler.Oracle {
 	switch r {
 	case AcceptAll:
@@ -44,7 +44,7 @@ func (p rejectingOracle) Fits(ask objects.AllocationKey, node objects.NodeID) bo
 	return hashPercent(string(ask)) >= p.rejectedPercent && hashPercent(string(ask)+" on "+string(node)) >= 25
 }
 
-// hashPercent is a number below a hundred that depends on s.
+// hashPercent returns a number below a hundred that depends on s.
 func hashPercent(s string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(s))

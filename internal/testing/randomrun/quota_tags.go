@@ -25,7 +25,7 @@ var QuotaTexts = map[string]map[string]resources.Quantity{
 // ApplicationTexts are numbers of applications as tags have them; -1: invalid.
 var ApplicationTexts = map[string]int64{"0": 0, "3": 3, " 12": 12, "-1": -1, "1e3": -1, "": -1}
 
-// quotaTags are the tags of a new application about its leaf.
+// quotaTags adds the tags of a new application about its leaf.
 func (a *Generator) quotaTags(tags map[string]string) {
 	texts := slices.Sorted(maps.Keys(QuotaTexts))
 	if a.OneIn(2) {

@@ -30,10 +30,10 @@ type Step struct {
 	Budget  int
 }
 
-// StartTime is the start of all runs.
+// StartTime returns the start of all runs.
 func StartTime() time.Time { return time.Unix(1_700_000_000, 0).UTC() }
 
-// Without is the run without some steps, but with their time.
+// Without returns the run without some steps, but with their time.
 func (s Run) Without(from, n int) Run {
 	to := min(from+n, len(s.Steps))
 	kept := slices.Concat(s.Steps[:from], s.Steps[to:])

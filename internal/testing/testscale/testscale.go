@@ -30,7 +30,7 @@ const (
 	raceShare     = 5  // with the race detector a run is several times slower: 1/raceShare of the runs
 )
 
-// Runs is the number of random runs of a test that makes n in full, at least 1. With the race detector
+// Runs returns the number of random runs of a test that makes n in full, at least 1. With the race detector
 // it is at most a fifth of n, or of three times n in a nightly run. Another value of CANOPY_TESTS is a
 // panic.
 func Runs(n int) int { return runs(scale(), RaceDetector, n) }

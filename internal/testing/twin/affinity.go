@@ -11,14 +11,14 @@ import (
 // Pod affinity, anti-affinity, topology spread and host ports (CON-13 to CON-25). Nothing is counted in advance: each
 // question reads all allocations and all nodes.
 
-// pod is what affinity reads of an allocation on a node.
+// pod holds what affinity reads of an allocation on a node.
 type pod struct {
 	on   *node
 	tags map[string]string
 	ask  *affinity.Ask
 }
 
-// affinityOf is the constraints of an ask on the allocations around it; none if they cannot be read.
+// affinityOf returns the constraints of an ask on the allocations around it; none if they cannot be read.
 func (t *Twin) affinityOf(ask *objects.Ask) *affinity.Ask {
 	if parsed, known := t.parsed[ask]; known { // asks do not change, and to parse them each time takes most of a run
 		return parsed
@@ -40,7 +40,7 @@ func constraintsUnreadable(ask *objects.Ask) bool {
 	return err != nil
 }
 
-// pods are all allocations on nodes, foreign ones too, without those that are taken to be gone.
+// pods returns all allocations on nodes, foreign ones too, without those that are taken to be gone.
 func (t *Twin) pods(gone []*allocation) (all []pod) {
 	for _, w := range t.allocations {
 		if w.node != "" && !slices.Contains(gone, w) {

@@ -182,7 +182,7 @@ func (t *Twin) expireOld(list []*endedApp, keep time.Duration) []*endedApp {
 	})
 }
 
-// completionTime is when an application completes by a timeout, if it does.
+// completionTime returns the time at which an application completes by a timeout, if it does.
 func (t *Twin) completionTime(a *app) (time.Time, bool) {
 	if a.state == lifecycle.New {
 		return a.stateSince.Add(t.lifetimes.New), t.lifetimes.New > 0

@@ -120,8 +120,7 @@ func (t *Twin) reject(ask *objects.Ask, reason string) {
 	t.emit(scheduler.AskRejected{Key: ask.Key, App: ask.App, Reason: reason})
 }
 
-// invalidReason is why an ask, or new amounts of a known one, are invalid. runs: it is a recovered
-// allocation.
+// invalidReason says why an ask, or new amounts of a known one, are invalid. runs: it is a recovered allocation.
 func (t *Twin) invalidReason(ask *objects.Ask, runs bool) string {
 	w := t.allocation(ask.Key)
 	var before resources.Amounts
@@ -155,7 +154,7 @@ func (t *Twin) invalidReason(ask *objects.Ask, runs bool) string {
 	return ""
 }
 
-// contradiction is what a repeated ask says that cannot be: another priority, unless a class has given it, another
+// contradiction says what a repeated ask may not change: another priority, unless a class has given it, another
 // task group, another required node while it is pending, or another node than the one that it is on.
 func (t *Twin) contradiction(ask *objects.Ask, class string, on objects.NodeID) string {
 	w := t.allocation(ask.Key)
@@ -222,7 +221,7 @@ func (t *Twin) bind(w *allocation, on objects.NodeID) {
 	t.emit(scheduler.Allocated{Binding: &scheduler.Binding{Ask: w.ask, Node: on}})
 }
 
-// place is bind without effects.
+// place does what bind does, without effects.
 func (t *Twin) place(w *allocation, on objects.NodeID) {
 	a := t.app(w.ask.App)
 	t.unlink(w)

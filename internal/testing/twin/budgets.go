@@ -7,7 +7,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// budgetUsage are the allocations that a budget selects, and how many of them are terminating.
+// budgetUsage returns the allocations that a budget selects, and how many of them are terminating.
 // Placeholders are not selected.
 func (t *Twin) budgetUsage(b *budgets.Budget) (all, leaving int) {
 	for _, w := range t.allocations {
@@ -56,7 +56,7 @@ func budgetSelects(b *budgets.Budget, tags map[string]string) bool {
 	return true
 }
 
-// disruptionsAllowed is how many more of the allocations may be preempted.
+// disruptionsAllowed returns how many more of the allocations may be preempted.
 func disruptionsAllowed(a budgets.Allowance, all, leaving int) int {
 	n := int(a.N)
 	if a.Percent {

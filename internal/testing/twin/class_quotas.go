@@ -11,7 +11,7 @@ import (
 
 // Class quotas, computed from the list of asks and allocations each time.
 
-// quotaAccount is where an ask counts: the quota, its queue, and the user or group.
+// quotaAccount says where an ask counts: in which quota of which queue, and for which user or group.
 type quotaAccount struct {
 	queue  objects.QueuePath
 	quota  string
@@ -25,7 +25,7 @@ func selectorMatches(s limits.Selector, class string) bool {
 		s.Operator == limits.Exists && class != "" || s.Operator == limits.DoesNotExist && class == ""
 }
 
-// quotaAccounts are the class quotas that count asks of a class of an application, with their max.
+// quotaAccounts returns the class quotas that count asks of a class of an application, with their max.
 func (t *Twin) quotaAccounts(a *app, class string) map[quotaAccount]map[string]resources.Quantity {
 	all := map[quotaAccount]map[string]resources.Quantity{}
 	for _, q := range t.pathQueues(a.leaf) {
@@ -47,7 +47,7 @@ func (t *Twin) quotaAccounts(a *app, class string) map[quotaAccount]map[string]r
 	return all
 }
 
-// holders are the users or groups that an application counts for in x.
+// holders returns the users or groups that an application counts for in x.
 func holders(x limits.ClassQuota, like []limits.ClassQuota, a *app) (as []quota.UserOrGroup) {
 	if x.Users == nil && x.Groups == nil {
 		return []quota.UserOrGroup{{}}
@@ -91,7 +91,7 @@ func (t *Twin) quotaUsage() map[quotaAccount]classUse {
 	return all
 }
 
-// quotaRejection is why an ask cannot be added, or cannot grow: w is the known ask.
+// quotaRejection says why an ask cannot be added, or cannot grow; w is the known ask.
 func (t *Twin) quotaRejection(ask *objects.Ask, class string, w *allocation) string {
 	var before resources.Amounts
 	pods := 1

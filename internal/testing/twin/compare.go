@@ -12,7 +12,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// Differences are the differences between a snapshot of a Core and the twin, a line each; none: they
+// Differences returns the differences between a snapshot of a Core and the twin, a line each; none: they
 // agree.
 func (t *Twin) Differences(s *scheduler.Snapshot) []string {
 	d := &comparison{t: t, s: s, c: t.total(), quotaUsage: t.quotaUsage()}
@@ -30,7 +30,7 @@ func (t *Twin) Differences(s *scheduler.Snapshot) []string {
 	return d.lines
 }
 
-// ShareDifferences is Differences for the fair shares of queues, which a snapshot does not have.
+// ShareDifferences returns the differences of the fair shares of queues, which a snapshot does not have.
 func (t *Twin) ShareDifferences(p *objects.Partition) []string {
 	p.RefreshShares()
 	d := &comparison{t: t, c: t.total()}

@@ -37,7 +37,7 @@ func (t *Twin) decide() (*allocation, objects.NodeID) {
 	return nil, ""
 }
 
-// asksInOrder are the asks below q that may be placed, in order.
+// asksInOrder returns the asks below q that may be placed, in order.
 func (t *Twin) asksInOrder(c *totals, q *queue) []*allocation {
 	var turns []*allocation
 	for _, child := range t.childrenInOrder(c, q) {
@@ -51,7 +51,7 @@ func (t *Twin) asksInOrder(c *totals, q *queue) []*allocation {
 	return turns
 }
 
-// allAppsInOrder are the applications of a leaf with asks in order, also those that may not start.
+// allAppsInOrder returns the applications of a leaf with asks in order, also those that may not start.
 func (t *Twin) allAppsInOrder(c *totals, q *queue) []*app {
 	apps := filter(t.apps, func(a *app) bool { return a.leaf == q.path && len(c.apps[a.id].asks) > 0 })
 	return sorted(apps, func(a *app) policies.AppKey { return t.appKey(c, a) }, func(a, b *policies.AppKey) int {
@@ -120,7 +120,7 @@ func (c *totals) fits(n *node, ask *objects.Ask) bool {
 // admits reports whether an ask may be placed on n. An ask that requires n may also if n is draining.
 func (n *node) admits(ask *objects.Ask) bool { return n.admitsBut(ask) && !n.refuses(ask) }
 
-// admitsBut is admits, whatever n has refused.
+// admitsBut reports whether n admits the ask apart from what n has refused.
 func (n *node) admitsBut(ask *objects.Ask) bool {
 	if ask.RequiredNode() != "" && ask.RequiredNode() != n.id || ask.RequiredNode() == "" && !n.schedulable {
 		return false
@@ -134,7 +134,8 @@ func (n *node) constraintsAdmit(ask *objects.Ask) bool {
 	return constraintsOf(ask).Match(info) == constraints.Matches && ask.Constraints().Selects(info)
 }
 
-// constraintsOf are the constraints of an ask; none of an allocation that was reported with some that cannot be read.
+// constraintsOf returns the constraints of an ask; none of an allocation that was reported with some that cannot be
+// read.
 func constraintsOf(ask *objects.Ask) *constraints.Ask {
 	parsed, _ := constraints.Parse(ask.Tags())
 	return parsed
@@ -145,12 +146,12 @@ func (t *Twin) predicatesPass(n *node, ask *objects.Ask) bool {
 	return t.predicatesPassWithout(n, ask, nil)
 }
 
-// predicatesPassWithout is predicatesPass when some allocations are gone. The Oracle does not know about these.
+// predicatesPassWithout reports predicatesPass when some allocations are gone. The Oracle does not know about these.
 func (t *Twin) predicatesPassWithout(n *node, ask *objects.Ask, gone []*allocation) bool {
 	return t.affinityAllows(n, ask, gone) && (t.oracle == nil || t.oracle.Fits(ask.Key, n.id))
 }
 
-// headroom is the smallest headroom from q to the root (QUO-1, QUO-4).
+// headroom returns the smallest headroom from q to the root (QUO-1, QUO-4).
 func (t *Twin) headroom(c *totals, q *queue) resources.Limit {
 	tightest := resources.LimitFromMap(c.capacity.Map()).Headroom(c.allocated[t.root.path].Sub(c.deficit))
 	for _, above := range t.pathQueues(q.path)[1:] {

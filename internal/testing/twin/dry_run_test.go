@@ -123,7 +123,7 @@ func compareReasons(t *testing.T, p *objects.Partition, key objects.AllocationKe
 	assert.Equal(t, due, at)
 }
 
-// randomHypothesis is a pending ask, or a hypothetical one.
+// randomHypothesis returns a pending ask, or a hypothetical one.
 func randomHypothesis(rng *rand.Rand, c *scheduler.Core, now time.Time) scheduler.DryRunRequest {
 	var pending []objects.AllocationKey
 	var apps []objects.AppID

@@ -7,7 +7,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// obstacle is the first reason why a pending ask is not placed.
+// obstacle returns the first reason why a pending ask is not placed.
 func (t *Twin) obstacle(c *totals, w *allocation) scheduler.PendingReason {
 	a := t.app(w.ask.App)
 	if w.nominated != "" {
@@ -71,7 +71,7 @@ func (t *Twin) obstacle(c *totals, w *allocation) scheduler.PendingReason {
 	return scheduler.WaitsForTurn
 }
 
-// permanentObstacle is the reason why w would not be placed in an empty cluster, if there is one.
+// permanentObstacle returns the reason why w would not be placed in an empty cluster, if there is one.
 func (t *Twin) permanentObstacle(c *totals, w *allocation) (scheduler.PendingReason, bool) {
 	a := t.app(w.ask.App)
 	for _, b := range c.apps[a.id].limits {

@@ -11,7 +11,7 @@ import (
 // Virtual placeholders (GAN-19 to GAN-24). What is stored is whether the members of an application still wait for each
 // other; how many there are and whether they fit together is computed each time.
 
-// minMember is how many members of a task group are placed together; zero: none, or no longer.
+// minMember returns how many members of a task group are placed together; zero: none, or no longer.
 func (t *Twin) minMember(id objects.AppID, group string) int {
 	a := t.app(id)
 	if a == nil || !a.waits {
@@ -50,7 +50,7 @@ func (a *app) endWait(timedOut bool) {
 	a.waits = false
 }
 
-// members are the asks of a that are placed together. incomplete: there are too few.
+// members returns the asks of a that are placed together. incomplete: there are too few.
 func (t *Twin) members(c *totals, a *app) (all []*allocation, incomplete bool) {
 	for _, v := range a.gang.Virtual {
 		own := filter(t.allocationsOf(a.id),
@@ -127,8 +127,8 @@ func (t *Twin) quotaBlocksTogether(a *app, members []*allocation, cluster bool) 
 	return false
 }
 
-// gangPlacement is where the members of the gang of w are placed: on the nodes that they have reserved, if w has its
-// turn because of that.
+// gangPlacement returns the asks of the gang of w and the nodes on which they are placed: on the nodes that they have
+// reserved, if w has its turn because of that.
 func (t *Twin) gangPlacement(w *allocation) (asks []*allocation, on []objects.NodeID) {
 	if c := t.total(); w.together && t.gangFitsReserved(c) && t.gangAccepted() {
 		asks = t.byShape(c, t.reservedTogether())

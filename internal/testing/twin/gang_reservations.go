@@ -12,7 +12,7 @@ import (
 
 // Reservations of the members of a gang together (RES-11).
 
-// reservedTogether are the asks that have reserved nodes together, in the order of their reservations.
+// reservedTogether returns the asks that have reserved nodes together, in the order of their reservations.
 func (t *Twin) reservedTogether() []*allocation {
 	return filter(t.reserving, func(w *allocation) bool { return w.together })
 }
@@ -42,7 +42,7 @@ func (t *Twin) reserveForGang() (changed bool) {
 	return changed
 }
 
-// waitingGangs are the applications with enough members that wait for each other, in order. One whose task group
+// waitingGangs returns the applications with enough members that wait for each other, in order. One whose task group
 // requires a topology domain reserves no nodes (GAN-33).
 func (t *Twin) waitingGangs() (apps []*app) {
 	c := t.total()
@@ -56,7 +56,7 @@ func (t *Twin) waitingGangs() (apps []*app) {
 	return apps
 }
 
-// gangMayReserveFrom is when all members of a are old enough, and none was refused recently.
+// gangMayReserveFrom returns the time from which all members of a are old enough, and none was refused recently.
 func (t *Twin) gangMayReserveFrom(a *app) (at time.Time) {
 	members, _ := t.members(t.total(), a)
 	for _, w := range members {
@@ -76,8 +76,8 @@ func (t *Twin) refuseReservation(w *allocation) {
 	}
 }
 
-// gangNodes are the nodes that the members of a may reserve, each the one on which it lacks the least of those that the
-// RM accepts; nil: there are not enough, or something else blocks them. refused is the first member that the RM
+// gangNodes returns the nodes that the members of a may reserve, each the one on which it lacks the least of those that
+// the RM accepts; nil: there are not enough, or something else blocks them. refused is the first member that the RM
 // refuses.
 func (t *Twin) gangNodes(a *app) (on []objects.NodeID, refused *allocation) {
 	c := t.total()
@@ -126,7 +126,7 @@ func (t *Twin) gangMoves(a *app, on []objects.NodeID) bool {
 	return math.IsInf(lack, 1) || lack > 0 && t.gangLack(c, members, on) <= lack/4
 }
 
-// gangLack is the most that members lack on a node; infinite: a node is too small for them.
+// gangLack returns the most that members lack on a node; infinite: a node is too small for them.
 func (t *Twin) gangLack(c *totals, members []*allocation, on []objects.NodeID) (most float64) {
 	used := map[objects.NodeID]resources.Amounts{}
 	for i, w := range members {
@@ -140,7 +140,7 @@ func (t *Twin) gangLack(c *totals, members []*allocation, on []objects.NodeID) (
 	return most
 }
 
-// lackOn is the largest part of the capacity of a resource that an ask lacks.
+// lackOn returns the largest part of the capacity of a resource that an ask lacks.
 func lackOn(n *node, free resources.Amounts, ask *objects.Ask) (most float64) {
 	for name, wanted := range ask.Amounts.All() {
 		if lack := resources.SubSaturated(wanted, free.Get(name)); wanted > 0 && lack > 0 {
@@ -191,7 +191,7 @@ func (t *Twin) gangFitsReserved(c *totals) bool {
 	return true
 }
 
-// gangRefused is the first member of the gang that the RM refuses on its node; nil: none.
+// gangRefused returns the first member of the gang that the RM refuses on its node; nil: none.
 func (t *Twin) gangRefused() *allocation {
 	return find(t.byShape(t.total(), t.reservedTogether()),
 		func(w *allocation) bool { return !t.predicatesPass(t.node(w.reserved), w.ask) })
@@ -201,7 +201,7 @@ func (t *Twin) gangAccepted() bool {
 	return t.gangRefused() == nil
 }
 
-// gangReservationTimes is when the next search changes the reservations of a gang, if it does.
+// gangReservationTimes returns the time at which the next search changes the reservations of a gang, if it does.
 func (t *Twin) gangReservationTimes() (times []time.Time) {
 	if held := t.reservedTogether(); len(held) > 0 {
 		a := t.app(held[0].ask.App)

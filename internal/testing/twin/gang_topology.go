@@ -24,7 +24,7 @@ type gangAssignment struct {
 	on    []objects.NodeID
 }
 
-// clone is a copy, for a try.
+// clone returns a copy, for a try.
 func (g *gangAssignment) clone() *gangAssignment {
 	h := *g
 	h.used, h.asks, h.on = maps.Clone(g.used), slices.Clone(g.asks), slices.Clone(g.on)
@@ -100,7 +100,7 @@ func (g *gangAssignment) placeInTopology(t gangs.Topology, members []*allocation
 	return !t.Requires() && len(g.placeIn(t.Levels, nil, members)) == 0
 }
 
-// path is the values of the labels of a node, up to the first that it lacks.
+// path returns the values of the labels of a node, up to the first that it lacks.
 func (n *node) path(levels []string) (path []string) {
 	for _, label := range levels {
 		value, ok := n.attributes[label]
@@ -116,7 +116,7 @@ func within(path, domain []string) bool {
 	return len(path) >= len(domain) && slices.Equal(path[:len(domain)], domain)
 }
 
-// domains are the domains of so many labels within another one, in the order of their values.
+// domains returns the domains of so many labels within another one, in the order of their values.
 func (g *gangAssignment) domains(levels, of []string, labels int) (all [][]string) {
 	for _, n := range g.nodes {
 		if path := n.path(levels); within(path, of) && len(path) >= labels {
@@ -142,7 +142,7 @@ func (g *gangAssignment) placeInOne(levels []string, domains [][]string, members
 	return best != nil && len(g.placeIn(levels, best, members)) == 0
 }
 
-// shareOf is how many times a domain has free what members request that require no node, of the scarcest resource.
+// shareOf returns how many times a domain has free what members request that require no node, of the scarcest resource.
 func (g *gangAssignment) shareOf(levels, domain []string, members []*allocation) float64 {
 	var requested resources.Amounts
 	for _, w := range members {
@@ -197,8 +197,8 @@ func requiresTopology(a *app) bool {
 	return slices.ContainsFunc(a.gang.Virtual, func(v gangs.VirtualGroup) bool { return v.Topology.Requires() })
 }
 
-// inDomain is an ask limited to the domain of the members of its task group that run, if that requires one and they
-// were placed together.
+// inDomain returns an ask limited to the domain of the members of its task group that run, if that requires one and
+// they were placed together.
 func (t *Twin) inDomain(ask *objects.Ask) *objects.Ask {
 	a := t.app(ask.App)
 	v := find2(a.gang.Virtual, func(v gangs.VirtualGroup) bool { return v.Name == ask.TaskGroup() })

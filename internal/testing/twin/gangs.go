@@ -72,7 +72,7 @@ func (t *Twin) liveStandIns(id objects.AppID, group string) int {
 	}))
 }
 
-// replaces is the placeholder that w replaces; nil: none.
+// replaces returns the placeholder that w replaces; nil: none.
 func (t *Twin) replaces(w *allocation) *allocation {
 	return find(t.allocations, func(y *allocation) bool { return y.replacedBy == w })
 }
@@ -101,7 +101,7 @@ func (t *Twin) group(a *app, y *allocation) *taskGroup {
 	return a.groups[len(a.groups)-1]
 }
 
-// gangTimeout is when a timeout ends that begins now.
+// gangTimeout returns the end of a timeout that begins now.
 func (t *Twin) gangTimeout(a *app) time.Time {
 	timeout, from := a.gang.Timeout, t.now
 	if timeout <= 0 {
@@ -208,7 +208,7 @@ func (t *Twin) standInsEnded(a *app) bool {
 	return false
 }
 
-// failedBecause is why a has failed that was Failing.
+// failedBecause returns the reason for the failure of a, which was Failing.
 func (a *app) failedBecause() lifecycle.Reason {
 	if a.cancelled {
 		return lifecycle.ReasonCancelled

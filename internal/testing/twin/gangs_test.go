@@ -37,8 +37,8 @@ const gangConfig = `partitions: [{name: default, preemption: {enabled: true},
    properties: {preemption.delay: 1s, preemption.gang: enabled}},
   {name: b, maxapplications: 2, properties: {preemption.priority: leaf}}]}]}]`
 
-// gangRun is a random run of gangs on a few nodes. The resource manager releases placeholders in the order in which it
-// has sent them, most of them when the core has ordered it.
+// gangRun returns a random run of gangs on a few nodes. The resource manager releases placeholders in the order in
+// which it has sent them, most of them when the core has ordered it.
 func gangRun(t *testing.T, seed uint64) randomrun.Run { return gangRunOn(t, seed, false) }
 
 // gangRunOn is gangRun; losesNodes: nodes come and go all the time, and the RM rejects some, so that asks replace

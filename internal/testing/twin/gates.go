@@ -27,8 +27,9 @@ var gatesOf = map[scheduler.PendingReason][]explain.Kind{
 	scheduler.GangDoesNotFit:  {explain.Gang}, scheduler.NodesRejectedByRM: {explain.Predicates},
 }
 
-// gateProblem is how the gates of a pending ask contradict its verdict, which agrees with the twin: an ask that waits
-// for its turn has no closed gate, and every other one has the gate of its verdict closed (EXP-1). Empty: they do not.
+// gateProblem returns how the gates of a pending ask contradict its verdict, which agrees with the twin: an ask that
+// waits for its turn has no closed gate, and every other one has the gate of its verdict closed (EXP-1). Empty: they do
+// not.
 func gateProblem(e *scheduler.Explanation) string {
 	var closed []explain.Kind
 	permanent := false

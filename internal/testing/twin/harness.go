@@ -117,15 +117,16 @@ func (p *harness) checkExplanations() string {
 	return ""
 }
 
-// effectSummaries are the effects as texts, that of each waiting ask for itself, without the messages which may differ.
+// effectSummaries returns the effects as texts, that of each waiting ask for itself, without the messages which may
+// differ.
 func effectSummaries(effects []scheduler.Effect) []string {
 	return effectsInOrder(effects, effectSummary, func(w scheduler.WaitingAsk) string {
 		return fmt.Sprintf("%s (%s) waits: %s", w.Ask.Key, w.Ask.App, w.State)
 	})
 }
 
-// effectsInOrder are the effects as texts, that of each waiting ask for itself. The waiting asks of one evaluation are
-// in no order (ASK-63), and sorted here.
+// effectsInOrder returns the effects as texts, that of each waiting ask for itself. The waiting asks of one evaluation
+// are in no order (ASK-63), and sorted here.
 func effectsInOrder(effects []scheduler.Effect, text func(scheduler.Effect) string,
 	waits func(scheduler.WaitingAsk) string) (texts []string) {
 	sorted := 0 // the texts before it are in their final order
@@ -145,7 +146,7 @@ func effectsInOrder(effects []scheduler.Effect, text func(scheduler.Effect) stri
 	return texts
 }
 
-// effectSummary is an effect as text, without the messages of rejections and releases, which may
+// effectSummary returns an effect as text, without the messages of rejections and releases, which may
 // differ.
 func effectSummary(e scheduler.Effect) string {
 	switch e := e.(type) {
@@ -170,7 +171,7 @@ func effectSummary(e scheduler.Effect) string {
 	return e.String()
 }
 
-// exactEffects are the effects as exact texts, but for the order of waiting asks.
+// exactEffects returns the effects as exact texts, but for the order of waiting asks.
 func exactEffects(effects []scheduler.Effect) string {
 	return strings.Join(effectsInOrder(effects, scheduler.Effect.String, func(w scheduler.WaitingAsk) string {
 		return scheduler.AsksWait{Asks: []scheduler.WaitingAsk{w}}.String()

@@ -35,7 +35,7 @@ func (t *Twin) endGraces() {
 	}
 }
 
-// graceEnds are the times that endGraces waits for; none, if one has come already.
+// graceEnds returns the times that endGraces waits for; none, if one has come already.
 func (t *Twin) graceEnds() (times []time.Time) {
 	for _, n := range t.nodes {
 		if at := n.pressedSince.Add(t.nodePressureGrace); !n.pressedSince.IsZero() {
@@ -68,7 +68,7 @@ func (t *Twin) emitOvercommitted() {
 	}
 }
 
-// excess is what a node lacks.
+// excess returns what a node lacks.
 func (c *totals) excess(n *node) (excess resources.Amounts) {
 	for name, q := range c.available(n).All() {
 		if q < 0 {

@@ -25,7 +25,7 @@ func (t *Twin) expireNominations() {
 	}
 }
 
-// delayEnds are the times, after one and not after another, at which a delay ends that prevented w from
+// delayEnds returns the times, after one and not after another, at which a delay ends that prevented w from
 // preempting. Then w is evaluated whatever its back-off.
 func (t *Twin) delayEnds(w *allocation, after, until time.Time) (ends []time.Time) {
 	conf := t.queue(t.app(w.ask.App).leaf).conf
@@ -42,7 +42,7 @@ func (t *Twin) delayEnds(w *allocation, after, until time.Time) (ends []time.Tim
 	return ends
 }
 
-// evaluationsDue is when backed-off asks are evaluated because a delay ends; none, if one has ended
+// evaluationsDue returns the times at which backed-off asks are evaluated because a delay ends; none, if one has ended
 // already and the next Schedule evaluates them.
 func (t *Twin) evaluationsDue() (times []time.Time) {
 	for _, w := range t.firstOfEachGroup(t.total()) {
@@ -72,7 +72,7 @@ func (t *Twin) abandonNomination(w *allocation) {
 	t.recordReturn(w)
 }
 
-// timeoutEnds are the times that expireNominations waits for; none, if there is none.
+// timeoutEnds returns the times that expireNominations waits for; none, if there is none.
 func (t *Twin) timeoutEnds() (times []time.Time) {
 	for _, w := range t.allocations {
 		if w.preempting && !w.overdue {
@@ -88,7 +88,7 @@ func (t *Twin) timeoutEnds() (times []time.Time) {
 	return times
 }
 
-// waitStart is the start of the nomination timeout of what began at a time.
+// waitStart returns the start of the nomination timeout of what began at a time.
 func (t *Twin) waitStart(at time.Time) time.Time {
 	if t.listeningSince.After(at) {
 		return t.listeningSince

@@ -25,7 +25,7 @@ type queue struct {
 	children []*queue
 }
 
-// dynamicQueue is how a dynamic queue came to be.
+// dynamicQueue says how a dynamic queue was created.
 type dynamicQueue struct {
 	parent   bool
 	template *configs.ChildTemplate // that it was created with; nil: none
@@ -114,12 +114,12 @@ type foreign struct {
 	report *scheduler.ReportAllocation // of an orphaned one; else nil
 }
 
-// foreignOf is the foreign or orphaned allocation of a key; nil: there is none.
+// foreignOf returns the foreign or orphaned allocation of a key; nil: there is none.
 func (t *Twin) foreignOf(key objects.AllocationKey) *foreign {
 	return find(t.foreign, func(f *foreign) bool { return f.Key == key })
 }
 
-// orphans are the orphaned allocations of an application by key: the one of key, or with an empty key all of them.
+// orphans returns the orphaned allocations of an application by key: the one of key, or with an empty key all of them.
 func (t *Twin) orphans(app objects.AppID, key objects.AllocationKey) []*foreign {
 	of := filter(t.foreign, func(f *foreign) bool {
 		return f.report != nil && f.report.Ask.App == app && (key == "" || f.Key == key)
@@ -131,7 +131,7 @@ func (t *Twin) queue(path objects.QueuePath) *queue {
 	return find(t.pathQueues(path), func(q *queue) bool { return q.path == path })
 }
 
-// pathQueues are the existing queues from root to path.
+// pathQueues returns the existing queues from root to path.
 func (t *Twin) pathQueues(path objects.QueuePath) []*queue {
 	queues := []*queue{t.root}
 	for _, name := range path.Parts()[1:] {
@@ -150,7 +150,7 @@ func (q *queue) contains(path objects.QueuePath) bool {
 	return path == q.path || strings.HasPrefix(string(path), string(q.path)+".")
 }
 
-// allocationsOf are the asks and allocations of an application.
+// allocationsOf returns the asks and allocations of an application.
 func (t *Twin) allocationsOf(id objects.AppID) []*allocation {
 	return filter(t.allocations, func(w *allocation) bool { return w.ask.App == id })
 }

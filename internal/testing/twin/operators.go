@@ -185,7 +185,7 @@ func (t *Twin) switchedOff(a *app) bool {
 	return false
 }
 
-// schedulableByOperators is whether a node is schedulable that the RM says is, or is not.
+// schedulableByOperators reports whether a node is schedulable, given what the RM says.
 func (t *Twin) schedulableByOperators(id objects.NodeID, schedulable bool) bool {
 	if _, cordoned := t.cordoned[id]; cordoned {
 		t.cordoned[id] = schedulable
@@ -199,7 +199,7 @@ func (t *Twin) isDrained(path objects.QueuePath) bool {
 	return slices.ContainsFunc(t.pathQueues(path), func(q *queue) bool { return t.drained[q.path] })
 }
 
-// expectBack has drained queues admit the applications that they have when these come back, and remembers where
+// expectBack makes drained queues admit the applications that they have when these come back, and remembers where
 // applications were moved.
 func (t *Twin) expectBack() {
 	for _, a := range t.apps {

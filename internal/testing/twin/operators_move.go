@@ -122,7 +122,8 @@ func (t *Twin) classQuotaForbidsMove(a *app, to *queue) bool {
 	return false
 }
 
-// movedLeaf is the leaf to which an application was moved before it came back; empty: none, or it does not take it.
+// movedLeaf returns the leaf to which an application was moved before it came back; empty: none, or it does not take
+// it.
 func (t *Twin) movedLeaf(c scheduler.AddApplication) objects.QueuePath {
 	path, moved := t.movedTo[c.App]
 	q := t.queue(path)

@@ -64,7 +64,7 @@ func compareNodes(a, b *policies.NodeKey) int {
 	return cmp.Or(cmp.Compare(a.Score, b.Score), cmp.Compare(a.ID, b.ID))
 }
 
-// comparePriority is negative when a is higher than b. Any number is higher than no pending ask.
+// comparePriority returns a negative number when a is higher than b. Any number is higher than no pending ask.
 func comparePriority(a, b policies.CurrentPriority) int {
 	if !a.Pending || !b.Pending {
 		return boolToInt(b.Pending) - boolToInt(a.Pending)

@@ -8,14 +8,14 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// queueKey is the sort key of siblings.
+// queueKey returns the sort key of siblings.
 func (t *Twin) queueKey(c *totals, q *queue) policies.QueueKey {
 	return policies.QueueKey{
 		Path: string(q.path), Priority: t.exposedPriority(c, q), Share: t.share(c, q), Pending: c.pending[q.path].Sum(),
 	}
 }
 
-// exposedPriority is the current priority of q for its parent (PRI-9, PRI-16). Fence and offset of root
+// exposedPriority returns the current priority of q for its parent (PRI-9, PRI-16). Fence and offset of root
 // have no effect.
 func (t *Twin) exposedPriority(c *totals, q *queue) policies.CurrentPriority {
 	var top policies.CurrentPriority
@@ -37,7 +37,7 @@ func (t *Twin) exposedPriority(c *totals, q *queue) policies.CurrentPriority {
 	return policies.Pending(int32(min(max(shown, math.MinInt32), math.MaxInt32)))
 }
 
-// priority is the highest priority of an application's pending asks.
+// priority returns the highest priority of an application's pending asks.
 func (c *totals) priority(a *app) policies.CurrentPriority {
 	var top policies.CurrentPriority
 	for _, w := range c.apps[a.id].asks {
@@ -53,7 +53,7 @@ func higherPriority(a, b policies.CurrentPriority) policies.CurrentPriority {
 	return a
 }
 
-// share is the fair share of q: the largest ratio of usage to guarantee over all resources, or to the
+// share returns the fair share of q: the largest ratio of usage to guarantee over all resources, or to the
 // fair max without a guarantee (ORD-17).
 func (t *Twin) share(c *totals, q *queue) resources.Share {
 	var top resources.Share
@@ -73,7 +73,7 @@ func (t *Twin) share(c *totals, q *queue) resources.Share {
 	return top
 }
 
-// fairMax is the capacity of the cluster, overwritten by the max of every queue from root down.
+// fairMax returns the capacity of the cluster, overwritten by the max of every queue from root down.
 func (t *Twin) fairMax(c *totals, q *queue) map[string]resources.Quantity {
 	if c.capacity.IsZero() {
 		return nil
@@ -85,7 +85,7 @@ func (t *Twin) fairMax(c *totals, q *queue) map[string]resources.Quantity {
 	return fair
 }
 
-// appKey is the sort key of the applications of a leaf.
+// appKey returns the sort key of the applications of a leaf.
 func (t *Twin) appKey(c *totals, a *app) policies.AppKey {
 	return policies.AppKey{
 		ID: string(a.id), Priority: c.priority(a), Submitted: a.submitted.UnixNano(), Shares: t.shares(c, a),
@@ -93,7 +93,7 @@ func (t *Twin) appKey(c *totals, a *app) policies.AppKey {
 	}
 }
 
-// shares are ratios of an application's usage to the guarantee of its leaf, or the quantity itself
+// shares returns the ratios of an application's usage to the guarantee of its leaf, or the quantity itself
 // without one (ORD-29, ORD-30).
 func (t *Twin) shares(c *totals, a *app) resources.Shares {
 	var shares resources.Shares
@@ -109,7 +109,7 @@ func (t *Twin) shares(c *totals, a *app) resources.Shares {
 	return shares
 }
 
-// nodeKey is the sort key of nodes. The conversions fix the rounding, so that equal keys are equal to
+// nodeKey returns the sort key of nodes. The conversions fix the rounding, so that equal keys are equal to
 // the last bit (ORD-39, ORD-46).
 func (t *Twin) nodeKey(c *totals, n *node) policies.NodeKey {
 	var used, weights float64

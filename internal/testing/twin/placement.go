@@ -9,7 +9,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// placementQueue is the queue for a new application: a leaf, or a path to create (PLC-1). Random runs
+// placementQueue returns the queue for a new application: a leaf, or a path to create (PLC-1). Random runs
 // only have the rules provided and user, without filters and parents; the others have table tests.
 func (t *Twin) placementQueue(c scheduler.AddApplication) (objects.QueuePath, bool) {
 	rules := t.rules
@@ -72,7 +72,7 @@ func (t *Twin) createQueues(path objects.QueuePath, id objects.AppID) bool {
 	return true
 }
 
-// templateFor is the nearest child template along a path; nil: there is none.
+// templateFor returns the nearest child template along a path; nil: there is none.
 func templateFor(above []*queue) (t *configs.ChildTemplate) {
 	for _, q := range above {
 		if q.conf.ChildTemplate != nil {

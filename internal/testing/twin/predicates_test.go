@@ -87,7 +87,7 @@ func percent(values ...any) uint64 {
 	return h.Sum64() % 100
 }
 
-// classOf is the predicate class of an ask; empty: it has none.
+// classOf returns the predicate class of an ask; empty: it has none.
 func classOf(key objects.AllocationKey) string {
 	if n := percent("class", key) % 4; n > 0 {
 		return fmt.Sprint("class ", n)
@@ -95,7 +95,7 @@ func classOf(key objects.AllocationKey) string {
 	return ""
 }
 
-// withClass is a command with the predicate class of its ask.
+// withClass returns a command with the predicate class of its ask.
 func withClass(cmd scheduler.Command) scheduler.Command {
 	tagged := func(ask *objects.Ask) *objects.Ask {
 		class := classOf(ask.Key)

@@ -18,7 +18,7 @@ import (
 // backOff is the back-off after an evaluation without victims.
 const backOff = 5 * time.Second
 
-// askGroupKey is everything that determines the possible victims of an ask.
+// askGroupKey returns a key of everything that determines the possible victims of an ask.
 func (t *Twin) askGroupKey(ask *objects.Ask) string {
 	return fmt.Sprint(ask.App, ask.Priority, ask.RequiredNode(), ask.Amounts, ask.Policy.AllowPreemptOther(),
 		ask.TaskGroup(), ask.Placeholder, constraintsOf(ask).Key(), ask.Constraints().Key(), t.affinityOf(ask).Key())
@@ -45,7 +45,7 @@ func (t *Twin) forgetGroups() {
 	}
 }
 
-// bindableNominee is the first nominated ask that can be bound now.
+// bindableNominee returns the first nominated ask that can be bound now.
 func (t *Twin) bindableNominee() (*allocation, objects.NodeID) {
 	c := t.total()
 	for _, w := range t.nominees {
@@ -68,7 +68,7 @@ func (t *Twin) fitsNominatedNode(c *totals, w *allocation) bool {
 	return n.admits(w.ask) && t.availableFor(c, w, n).Covers(w.ask.Amounts)
 }
 
-// availableFor is what w may use of n beside nominated asks of the same or higher priority.
+// availableFor returns what w may use of n beside nominated asks of the same or higher priority.
 func (t *Twin) availableFor(c *totals, w *allocation, n *node) resources.Amounts {
 	free := c.available(n)
 	for _, y := range t.allocations {
@@ -183,7 +183,7 @@ func (t *Twin) nominationFeasible(c *totals, w *allocation) bool {
 		t.predicatesPass(t.node(w.nominated), w.ask)
 }
 
-// firstOfEachGroup are the asks without a nomination, in order, one of each group.
+// firstOfEachGroup returns the asks without a nomination, in order, one of each group.
 func (t *Twin) firstOfEachGroup(c *totals) (firsts []*allocation) {
 	for _, q := range t.leavesInOrder(c, t.root) {
 		for _, a := range t.allAppsInOrder(c, q) {
@@ -249,7 +249,7 @@ func (t *Twin) mayPreempt(w *allocation) bool {
 	return false
 }
 
-// preemptionReasons are the reasons for which w may preempt (PRE-7, PRE-8).
+// preemptionReasons returns the reasons for which w may preempt (PRE-7, PRE-8).
 func (t *Twin) preemptionReasons(c *totals, w *allocation) (reasons []string) {
 	leaf := t.queue(t.app(w.ask.App).leaf)
 	obstacle, limited := t.limitObstacle(c, w)
@@ -273,7 +273,7 @@ func (t *Twin) preemptionReasons(c *totals, w *allocation) (reasons []string) {
 	return reasons
 }
 
-// entitlingQueue is the queue whose guarantee entitles w to preempt.
+// entitlingQueue returns the queue whose guarantee entitles w to preempt.
 func (t *Twin) entitlingQueue(c *totals, w *allocation) *queue {
 	for _, q := range slices.Backward(t.pathQueues(t.app(w.ask.App).leaf)) {
 		about, within := false, true
@@ -294,7 +294,7 @@ func (t *Twin) entitlingQueue(c *totals, w *allocation) *queue {
 	return nil
 }
 
-// projectedUsage is the usage of q without victims and with nominated asks.
+// projectedUsage returns the usage of q without victims and with nominated asks.
 func (t *Twin) projectedUsage(c *totals, q *queue, victims []*allocation) resources.Amounts {
 	used := c.allocated[q.path]
 	for _, w := range t.allocations {
@@ -320,7 +320,7 @@ func (t *Twin) quotasAllowWithout(c *totals, w *allocation, victims []*allocatio
 	return len(t.shortfalls(c, w, victims)) == 0
 }
 
-// shortfalls are what quotas and limits lack then, by owner and resource.
+// shortfalls returns what quotas and limits lack then, by owner and resource.
 func (t *Twin) shortfalls(c *totals, w *allocation, victims []*allocation) map[string]resources.Quantity {
 	missing := map[string]resources.Quantity{}
 	note := func(owner any, most resources.Limit, used resources.Amounts) {

@@ -53,7 +53,7 @@ func (t *Twin) coolingDown(a, b objects.QueuePath) bool {
 	return false
 }
 
-// moveEndpoints are the places that a preemption moves capacity from and to.
+// moveEndpoints returns the places that a preemption moves capacity from and to.
 func moveEndpoints(victimLeaf, preemptorLeaf objects.QueuePath) (from, to string) {
 	if victimLeaf == preemptorLeaf {
 		return string(victimLeaf), string(preemptorLeaf) + " taken"
@@ -130,7 +130,7 @@ func cycleText(places []string) string {
 	return strings.Join(append(leaves, leaves[0]), " -> ")
 }
 
-// countedMoves are the moves between two places that count: the first within the observed time, and
+// countedMoves returns the moves between two places that count: the first within the observed time, and
 // those that follow a move to their origin.
 func (t *Twin) countedMoves(from, to string) (at []time.Time) {
 	came := false
@@ -152,7 +152,7 @@ func (t *Twin) movesOften(from, to string) bool {
 	return len(at) >= rule.Cycles && t.now.Sub(at[len(at)-rule.Cycles]) < rule.Window
 }
 
-// cyclePaths are all paths of frequent moves between two places.
+// cyclePaths yields all paths of frequent moves between two places.
 func (t *Twin) cyclePaths(to string, path []string, found func(path []string)) {
 	if path[len(path)-1] == to {
 		found(path)

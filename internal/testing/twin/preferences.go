@@ -11,8 +11,8 @@ import (
 
 // Preferences (CON-28 to CON-35): every node is scored for every search, by all allocations.
 
-// inPreferenceOrder are nodes, in node order, by their scores for an ask when some allocations are gone; the highest
-// first.
+// inPreferenceOrder returns nodes by their scores for an ask when some allocations are gone, the highest first; ties
+// keep the node order.
 func (t *Twin) inPreferenceOrder(nodes []*node, ask *objects.Ask, gone []*allocation) []*node {
 	own, scores := t.affinityOf(ask), map[*node]int64{}
 	var pods []pod
@@ -27,7 +27,7 @@ func (t *Twin) inPreferenceOrder(nodes []*node, ask *objects.Ask, gone []*alloca
 	return nodes
 }
 
-// affinityScore is the part of the score of n that is about allocations.
+// affinityScore returns the part of the score of n that is about allocations.
 func affinityScore(n *node, ask *objects.Ask, own *affinity.Ask, pods []pod) (score int64) {
 	selected := func(term affinity.Term) (count int64) {
 		for _, p := range pods {

@@ -47,7 +47,7 @@ func (t *Twin) inUse(q *queue) bool {
 	return slices.ContainsFunc(t.apps, func(a *app) bool { return q.contains(a.leaf) })
 }
 
-// mergeQueue is the queue of conf, with those children of the old queue that conf does not have.
+// mergeQueue returns the queue of conf, with those children of the old queue that conf does not have.
 func (t *Twin) mergeQueue(old *queue, conf *configs.Queue, path objects.QueuePath) *queue {
 	q := &queue{path: path, conf: *conf, managed: true}
 	var vanished []*queue
@@ -97,7 +97,7 @@ func (t *Twin) configureDynamic(path []*queue) {
 	}
 }
 
-// dynamicConf is the settings of a dynamic queue below the queues of a path.
+// dynamicConf returns the settings of a dynamic queue below the queues of a path.
 func dynamicConf(q *queue, above []*queue) configs.Queue {
 	parts := q.path.Parts()
 	conf := configs.Queue{Name: parts[len(parts)-1], Parent: q.dynamic.parent}

@@ -23,7 +23,7 @@ const maxSearchSteps = 10_000
 
 type violation struct{ since, evaluated time.Time }
 
-// quotaViolation is the excess of q above an enforced max.
+// quotaViolation returns the excess of q above an enforced max.
 func (t *Twin) quotaViolation(c *totals, q *queue) (over resources.Amounts, is bool) {
 	if !t.quotaPreemption || !q.managed || q.conf.QuotaPreemptionDelay <= 0 {
 		return over, false
@@ -36,7 +36,7 @@ func (t *Twin) quotaViolation(c *totals, q *queue) (over resources.Amounts, is b
 	return over, !over.IsZero()
 }
 
-// allocatedAfterPreemption is the usage of q without victims.
+// allocatedAfterPreemption returns the usage of q without victims.
 func (t *Twin) allocatedAfterPreemption(c *totals, q *queue) resources.Amounts {
 	held := c.allocated[q.path]
 	for _, w := range t.allocations {
@@ -73,7 +73,7 @@ func (t *Twin) allQueues(q *queue) []*queue {
 	return all
 }
 
-// nextEnforcement is the earliest time of the next search in q.
+// nextEnforcement returns the earliest time of the next search in q.
 func (t *Twin) nextEnforcement(path objects.QueuePath) time.Time {
 	at, a := t.enforcementDue(path), t.violations[path]
 	if again := a.evaluated.Add(backOff); !a.evaluated.IsZero() && again.After(at) {
@@ -112,7 +112,7 @@ func (t *Twin) enforceQuotas() bool {
 	return false
 }
 
-// quotaVictims are the victims in q, by ascending priority.
+// quotaVictims returns the victims in q, by ascending priority.
 func (t *Twin) quotaVictims(q *queue) []*allocation {
 	c := t.total()
 	over, _ := t.quotaViolation(c, q)
@@ -157,7 +157,7 @@ func (t *Twin) evictable(unit []*allocation) bool {
 		func(w *allocation) bool { return w.ask.RequiredNode() != "" || t.victimPriority(w) >= 2_000_000_000 })
 }
 
-// searchQuotaVictims is the first set that brings q within its max, where sets with a candidate come
+// searchQuotaVictims returns the first set that brings q within its max, where sets with a candidate come
 // before those without it.
 func (t *Twin) searchQuotaVictims(c *totals, q *queue, over resources.Amounts, candidates, chosen [][]*allocation,
 	skipped []string, steps *int) ([][]*allocation, bool) {
@@ -232,7 +232,7 @@ func (t *Twin) fallsBelowGuarantee(c *totals, q *queue, unit []*allocation, chos
 	return false
 }
 
-// compareQuotaVictims is positive when b is preempted before a.
+// compareQuotaVictims returns a positive number when b is preempted before a.
 func (t *Twin) compareQuotaVictims(q *queue, over resources.Amounts, a, b []*allocation) int {
 	size := func(unit []*allocation) (largest resources.Share) {
 		var held resources.Amounts

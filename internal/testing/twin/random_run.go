@@ -39,7 +39,7 @@ func (f *Failure) Error() string {
 // and is not audited, because an audit might refresh its state.
 func Execute(s randomrun.Run) *Failure { return executeOn(s, newHarness(s)) }
 
-// newHarness is the state at the start of a run.
+// newHarness returns the state at the start of a run.
 func newHarness(s randomrun.Run) *harness {
 	oracle := s.Oracle.Oracle()
 	opt := objects.Options{Shapes: feasibility.DefaultShapes, Lifetimes: s.Lifetimes, Evaluations: 1 << 30,

@@ -96,7 +96,7 @@ func (t *Twin) refusalsChanged() {
 	}
 }
 
-// withRefusals is the ask with the nodes that have refused it itself as a constraint, by which groups differ.
+// withRefusals returns the ask with the nodes that have refused it itself as a constraint, by which groups differ.
 func (t *Twin) withRefusals(ask *objects.Ask) *objects.Ask {
 	var nodes []string
 	for _, r := range t.refusals {

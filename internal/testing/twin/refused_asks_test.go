@@ -24,7 +24,7 @@ const refusedConfig = `partitions: [{name: default, preemption: {enabled: true},
   {name: a, resources: {guaranteed: {vcore: 8m}}, properties: {preemption.priority: leaf, preemption.delay: 1s}},
   {name: b, properties: {preemption.priority: leaf}, resources: {max: {vcore: 14m}}}]}]}]`
 
-// refusingRun is a random run on two full nodes: the asks of an application are of few groups, all may
+// refusingRun returns a random run on two full nodes: the asks of an application are of few groups, all may
 // preempt, and the resource manager rejects most of them.
 func refusingRun(t *testing.T, seed uint64) randomrun.Run {
 	conf, problems := queuesyaml.Load([]byte(refusedConfig))

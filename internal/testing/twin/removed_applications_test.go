@@ -124,7 +124,7 @@ func partitionText(p *objects.Partition) string {
 	return dumpText(p, ignoredFields)
 }
 
-// dumpText is a partition as text without some fields.
+// dumpText returns a partition as text without some fields.
 func dumpText(p *objects.Partition, without map[string]bool) string {
 	d := &dump{p: p, without: without, seen: map[uintptr]int{}}
 	d.value("partition", reflect.ValueOf(p))
@@ -250,7 +250,7 @@ func (d *dump) pointer(path string, v reflect.Value) {
 	d.value(path, v.Elem())
 }
 
-// vectorText is a vector by names, without zeros and unmeasured types.
+// vectorText returns a vector by names, without zeros and unmeasured types.
 func (d *dump) vectorText(v reflect.Value) string {
 	var out []string
 	for i := range v.Len() {

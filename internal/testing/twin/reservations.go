@@ -18,7 +18,7 @@ const (
 	reservationsPerSearch   = 16
 )
 
-// reservedOn are the pending asks that have reserved a node.
+// reservedOn returns the pending asks that have reserved a node.
 func (t *Twin) reservedOn(id objects.NodeID) []*allocation {
 	return filter(t.reserving, func(w *allocation) bool {
 		return w.reserved == id && w.node == "" && slices.Contains(t.allocations, w)
@@ -58,8 +58,8 @@ func (t *Twin) expireReservations() {
 	}
 }
 
-// bindableReservation is the first ask with a reservation that can be bound, to its node or to another. The node of a
-// member of a gang is empty: all have their turn.
+// bindableReservation returns the first ask with a reservation that can be bound, to its node or to another. The node
+// of a member of a gang is empty: all have their turn.
 func (t *Twin) bindableReservation() (*allocation, objects.NodeID) {
 	c := t.total()
 	for _, w := range t.inSelectionOrder(c, t.reserving) {
@@ -160,13 +160,14 @@ func (t *Twin) reserve() (changed bool) {
 	return changed
 }
 
-// freeReservations is how many more asks may reserve, those that require a node excepted.
+// freeReservations returns how many more asks may reserve, those that require a node excepted.
 func (t *Twin) freeReservations() int {
 	unbound := filter(t.reserving, func(w *allocation) bool { return w.ask.RequiredNode() == "" && !w.together })
 	return max(1, len(t.nodes)*t.reservation.NodePercent/100) - len(unbound)
 }
 
-// uselessReservations are those of asks that a quota blocks, or whose node would be too small without its allocations.
+// uselessReservations returns the asks with a useless reservation: a quota blocks the ask, or its node would be too
+// small without its allocations.
 func (t *Twin) uselessReservations() []*allocation {
 	c := t.total()
 	return filter(t.reserving, func(w *allocation) bool {
@@ -175,7 +176,7 @@ func (t *Twin) uselessReservations() []*allocation {
 	})
 }
 
-// reservationCandidates are the first asks that may reserve, and all of those that require a node.
+// reservationCandidates returns the first asks that may reserve, and all of those that require a node.
 func (t *Twin) reservationCandidates(free int) (candidates []*allocation) {
 	most := free + reservationRefusals
 	if free <= 0 {
@@ -196,7 +197,7 @@ func (t *Twin) reservationCandidates(free int) (candidates []*allocation) {
 	return candidates
 }
 
-// reservableAt is when w is old enough.
+// reservableAt returns the time from which w is old enough.
 func (t *Twin) reservableAt(w *allocation) time.Time {
 	if w.ask.RequiredNode() != "" {
 		return w.created
@@ -204,7 +205,7 @@ func (t *Twin) reservableAt(w *allocation) time.Time {
 	return w.created.Add(t.reservation.Delay)
 }
 
-// mayReserve are the asks that may reserve, apart from their age and what the RM refused.
+// mayReserve returns the asks that may reserve, apart from their age and what the RM refused.
 func (t *Twin) mayReserve() []*allocation {
 	c := t.total()
 	return filter(t.allocations, func(w *allocation) bool {
@@ -223,7 +224,7 @@ func (t *Twin) withinQuotaOfQueues(c *totals, w *allocation) bool {
 	return !limited
 }
 
-// reservableNodes are the nodes that w may reserve, the best first: the smallest part of a resource is missing.
+// reservableNodes returns the nodes that w may reserve, the best first: the smallest part of a resource is missing.
 func (t *Twin) reservableNodes(w *allocation) []*node {
 	c := t.total()
 	nodes := filter(t.nodes, func(n *node) bool {
@@ -259,7 +260,7 @@ func (t *Twin) holdsWithoutAllocations(c *totals, n *node, w *allocation) bool {
 	return n.total.Sub(c.foreignOnNode[n.id]).Covers(w.ask.Amounts)
 }
 
-// reservationTimes are when reservations end or may be made, although nothing happens.
+// reservationTimes returns the times at which reservations end or may be made, although nothing happens.
 func (t *Twin) reservationTimes() (times []time.Time) {
 	if !t.reservation.Enabled {
 		return nil
@@ -296,7 +297,7 @@ func (t *Twin) reservationTimes() (times []time.Time) {
 	return slices.DeleteFunc(times, func(at time.Time) bool { return !at.After(t.now) })
 }
 
-// preemptableOn is what w may use of n besides victims: availableFor less the reservations of asks with a higher
+// preemptableOn returns what w may use of n besides victims: availableFor less the reservations of asks with a higher
 // priority.
 func (t *Twin) preemptableOn(c *totals, w *allocation, n *node) resources.Amounts {
 	free := t.availableFor(c, w, n)

@@ -25,7 +25,7 @@ const reservationConfig = `partitions: [{name: default, queues: [{name: root, su
   {name: b, properties: {preemption.priority: leaf, priority.preemption.delay: 5s}},
   {name: c, maxapplications: 1, properties: {application.sort.policy: stateaware}}]}]}]`
 
-// reservingRun is a random run on a few nodes that small asks keep full, so that large asks reserve them.
+// reservingRun returns a random run on a few nodes that small asks keep full, so that large asks reserve them.
 func reservingRun(t *testing.T, seed uint64) randomrun.Run {
 	conf, problems := queuesyaml.Load([]byte(reservationConfig))
 	assert.Assert(t, conf != nil, "%v", problems)

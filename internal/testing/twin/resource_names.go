@@ -43,7 +43,7 @@ func (t *Twin) namesWithinLimit(ask bool, wanted ...quantities) bool {
 	return len(all) <= t.maxNames && (!ask || before+newNames <= t.maxAskNames)
 }
 
-// namedResources are the resources named by the cluster (nodes, foreign allocations, the
+// namedResources returns the resources named by the cluster (nodes, foreign allocations, the
 // configuration), and by asks and applications.
 func (t *Twin) namedResources() (cluster, asks map[string]bool) {
 	cluster, asks = map[string]bool{}, map[string]bool{}

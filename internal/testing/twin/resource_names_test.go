@@ -15,7 +15,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// withScarceNames is a run with more resource names than are allowed: gpu and disk get one of several
+// withScarceNames returns a run with more resource names than are allowed: gpu and disk get one of several
 // names, by the key of the ask or the ID of the node.
 func withScarceNames(s randomrun.Run) randomrun.Run {
 	s.MaxNames, s.MaxAskNames = 5+int(s.Seed%3), 1+int(s.Seed/3%3)
@@ -80,7 +80,7 @@ func TestRandomRuns_ResourceNamesAreReused(t *testing.T) {
 	assert.Assert(t, refused > runs, "names ran out %d times", refused)
 }
 
-// countRejections is how many asks and nodes a core rejects in a run.
+// countRejections returns how many asks and nodes a core rejects in a run.
 func countRejections(s randomrun.Run) (n int) {
 	core := scheduler.NewWith(s.Partition, s.Oracle.Oracle(), objects.Options{
 		Shapes: feasibility.DefaultShapes, Lifetimes: s.Lifetimes, Evaluations: 1 << 30, Candidates: s.MaxCandidates,

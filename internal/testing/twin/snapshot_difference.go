@@ -82,7 +82,7 @@ func values[T any](l persistent.List[T]) []T {
 	return out
 }
 
-// SnapshotDifference is the first difference between two snapshots; empty: they are equal.
+// SnapshotDifference returns the first difference between two snapshots; empty: they are equal.
 func SnapshotDifference(got, want *scheduler.Snapshot) string {
 	if a, b := plainSnapshotOf(got), plainSnapshotOf(want); !reflect.DeepEqual(a, b) {
 		return firstUnequal("snapshot", reflect.ValueOf(a), reflect.ValueOf(b))
@@ -90,7 +90,7 @@ func SnapshotDifference(got, want *scheduler.Snapshot) string {
 	return ""
 }
 
-// firstUnequal is the first place where two values of a type differ.
+// firstUnequal returns the first place where two values of a type differ.
 func firstUnequal(at string, a, b reflect.Value) string {
 	switch a.Kind() {
 	case reflect.Struct:

@@ -106,12 +106,12 @@ func (c *totals) add(w *allocation) {
 	}
 }
 
-// free is what the cluster has left when used is allocated: what one node lacks, the others have.
+// free returns what the cluster has left when used is allocated: what one node lacks, the others have.
 func (c *totals) free(used resources.Amounts) resources.Amounts {
 	return c.capacity.Sub(used.Sub(c.deficit))
 }
 
-// available is the free resources of a node; negative after a shrink.
+// available returns the free resources of a node; negative after a shrink.
 func (c *totals) available(n *node) resources.Amounts {
 	return n.total.Sub(c.allocatedOnNode[n.id]).Sub(c.foreignOnNode[n.id])
 }

@@ -241,7 +241,7 @@ func (t *Twin) Schedule(now time.Time, budget int) (effects []scheduler.Effect, 
 	return t.out, true
 }
 
-// Next is the decision that Schedule would make now, without making it, to compare it with that of
+// Next returns the decision that Schedule would make now, without making it, to compare it with that of
 // another scheduler. A nil ask: there is none.
 func (t *Twin) Next(now time.Time) (ask *objects.Ask, on objects.NodeID) {
 	t.now = now
@@ -252,7 +252,7 @@ func (t *Twin) Next(now time.Time) (ask *objects.Ask, on objects.NodeID) {
 	return w.ask, on
 }
 
-// NextDeadline is the next time of a change without a command: an application ramps up, completes or
+// NextDeadline returns the next time of a change without a command: an application ramps up, completes or
 // expires. A Core may want to be woken earlier, for other reasons; never later.
 func (t *Twin) NextDeadline() (next time.Time, ok bool) {
 	at := func(when time.Time) {
@@ -293,7 +293,7 @@ func (t *Twin) NextDeadline() (next time.Time, ok bool) {
 	return next, ok
 }
 
-// scheduleDeadlines are the deadlines of Schedule.
+// scheduleDeadlines yields the deadlines of Schedule.
 func (t *Twin) scheduleDeadlines(at func(time.Time)) {
 	for _, when := range t.timeoutEnds() {
 		at(when)

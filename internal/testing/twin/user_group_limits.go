@@ -17,7 +17,7 @@ type applicableLimit struct {
 	holder quota.UserOrGroup
 }
 
-// applicableLimits are the limits that count for a, from its leaf up (LIM-1, LIM-6, LIM-11).
+// applicableLimits returns the limits that count for a, from its leaf up (LIM-1, LIM-6, LIM-11).
 func (t *Twin) applicableLimits(a *app, h *appTotals) (all []applicableLimit) {
 	for _, q := range slices.Backward(t.pathQueues(a.leaf)) {
 		named, wild := rulesFor(q, a.user.Name, false), rulesFor(q, limits.Wildcard, false)
@@ -34,7 +34,7 @@ func (t *Twin) applicableLimits(a *app, h *appTotals) (all []applicableLimit) {
 	return all
 }
 
-// limitedGroup is the one group whose limits count for a: the first of the user's groups with a limit,
+// limitedGroup returns the one group whose limits count for a: the first of the user's groups with a limit,
 // from the leaf up, or the wildcard there (LIM-6, LIM-8).
 func (t *Twin) limitedGroup(a *app) (string, bool) {
 	for _, q := range slices.Backward(t.pathQueues(a.leaf)) {
@@ -63,7 +63,7 @@ func rulesFor(q *queue, name string, group bool) (rules []limits.Limit) {
 	return rules
 }
 
-// usage is what the applications of a user or group use in a queue, how many of them run, and how many
+// usage holds what the applications of a user or group use in a queue, how many of them run, and how many
 // there are.
 type usage struct {
 	resources             resources.Amounts
@@ -112,7 +112,7 @@ func (t *Twin) limitObstacle(c *totals, w *allocation) (scheduler.PendingReason,
 	return 0, false
 }
 
-// runningApps is the number of running applications in q and below.
+// runningApps returns the number of running applications in q and below.
 func (t *Twin) runningApps(c *totals, q *queue) (n uint64) {
 	for _, a := range t.apps {
 		n += uint64(boolToInt(c.apps[a.id].counts && q.contains(a.leaf)))

@@ -62,7 +62,7 @@ func (t *Twin) predicatesAccept(n *node, ask *objects.Ask, victims []*allocation
 	return yes
 }
 
-// candidateNodes are the nodes on which w would fit without all candidates, by ID. For preemption by
+// candidateNodes returns the nodes on which w would fit without all candidates, by ID. For preemption by
 // priority, nodes where lower priorities suffice come first.
 func (t *Twin) candidateNodes(c *totals, w *allocation, reason string) []*node {
 	nodes := slices.Clone(t.nodes)
@@ -98,8 +98,8 @@ func (t *Twin) candidateNodes(c *totals, w *allocation, reason string) []*node {
 	return nodes
 }
 
-// planFor is the plan for n. Without accepts it needs enough resources only; with it, an allocation is reprieved only
-// if accepts holds without the others.
+// planFor returns the plan for n. Without accepts it needs enough resources only; with it, an allocation is reprieved
+// only if accepts holds without the others.
 func (t *Twin) planFor(c *totals, w *allocation, n *node, candidates []*allocation, reason string,
 	accepts func(victims []*allocation) bool) (plan, bool) {
 	var units [][]*allocation
@@ -250,7 +250,7 @@ func sharesResource(w, y *allocation) bool {
 	return false
 }
 
-// effectivePriority is a priority in a leaf as the queue above sees it.
+// effectivePriority returns a priority in a leaf as the queue above sees it.
 func (t *Twin) effectivePriority(above, leaf *queue, priority int32) int64 {
 	p := int64(priority)
 	for _, q := range slices.Backward(t.pathQueues(leaf.path)) {
@@ -287,7 +287,7 @@ func (t *Twin) guaranteeProtects(c *totals, w, y *allocation, victims []*allocat
 	return false
 }
 
-// victimUnit are the allocations that are preempted with y, by key.
+// victimUnit returns the allocations that are preempted with y, by key.
 func (t *Twin) victimUnit(y *allocation) []*allocation {
 	how := t.queue(t.app(y.ask.App).leaf).conf.VictimUnit
 	if how == policies.VictimUnitAllocation || how == policies.VictimUnitTaskGroup && y.ask.TaskGroup() == "" {
@@ -299,7 +299,7 @@ func (t *Twin) victimUnit(y *allocation) []*allocation {
 	}))
 }
 
-// victimPriority is the priority of y as a victim.
+// victimPriority returns the priority of y as a victim.
 func (t *Twin) victimPriority(y *allocation) int32 {
 	a := t.app(y.ask.App)
 	how := t.queue(a.leaf).conf.VictimUnit
@@ -310,7 +310,7 @@ func (t *Twin) victimPriority(y *allocation) int32 {
 	return y.ask.Priority
 }
 
-// victimWeight is larger, number by number, for a unit that is preempted later.
+// victimWeight returns numbers that are larger, the first that differs, for a unit that is preempted later.
 func (t *Twin) victimWeight(unit []*allocation, w *allocation, reason string) []int64 {
 	number, refusesPreemption, originator, since := int64(math.MinInt64), int64(0), int64(0), int64(math.MaxInt64)
 	var quality int64
@@ -348,7 +348,7 @@ func qosRank(text string) int64 {
 	return 1
 }
 
-// planCost is smaller, number by number, for a plan with less disruption.
+// planCost returns numbers that are smaller, the first that differs, for a plan with less disruption.
 func (t *Twin) planCost(chosen [][]*allocation, w *allocation, reason string) []int64 {
 	top, sum, count, oldest := int64(math.MinInt64), int64(0), int64(0), int64(math.MaxInt64)
 	var refusesPreemption, originator int64

@@ -8,8 +8,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 )
 
-// planCrossNode is for an ask that a quota keeps from every node: the node is chosen without the quota,
-// and then allocations that count in the quota are preempted, on any node.
+// planCrossNode plans for an ask that a quota keeps from every node: it chooses the node without the quota, and then
+// preempts allocations that count in the quota, on any node.
 func (t *Twin) planCrossNode(c *totals, w *allocation, reason string) (plan, bool) {
 	quotas := 0
 	for owner := range t.shortfalls(c, w, nil) {

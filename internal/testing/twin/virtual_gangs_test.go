@@ -20,7 +20,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// virtualGangRun is a random run of gangs with virtual placeholders, and some other asks, on a few nodes.
+// virtualGangRun returns a random run of gangs with virtual placeholders, and some other asks, on a few nodes.
 func virtualGangRun(t *testing.T, seed uint64) randomrun.Run {
 	conf, problems := queuesyaml.Load([]byte(gangConfig))
 	assert.Assert(t, conf != nil, "%v", problems)
@@ -202,7 +202,7 @@ func countVirtualGangs(t *testing.T, s randomrun.Run, seen map[string]int) {
 	}
 }
 
-// applicationsOf are the applications of the two leaves of gangConfig.
+// applicationsOf returns the applications of the two leaves of gangConfig.
 func applicationsOf(p *objects.Partition) (apps []*objects.Application) {
 	for _, path := range []objects.QueuePath{"root.a", "root.b"} {
 		if q, ok := p.Queue(path); ok {

@@ -11,7 +11,7 @@ import (
 // waitingInterval is the time from a command to the evaluation of the waiting states.
 const waitingInterval = time.Second
 
-// onCommand has the waiting states evaluated, because of a command.
+// onCommand evaluates the waiting states because of a command.
 func (t *Twin) onCommand(cmd scheduler.Command) {
 	_, woken := cmd.(scheduler.Wake)
 	switch {
@@ -105,7 +105,7 @@ func (t *Twin) withinMax(c *totals, w *allocation) bool {
 	return true
 }
 
-// allAsksByGroup are all pending asks in selection order; those of a group are together, at the place of the first.
+// allAsksByGroup returns all pending asks in selection order; those of a group are together, at the place of the first.
 func (t *Twin) allAsksByGroup(c *totals) (all []*allocation) {
 	for _, first := range t.firstOfEachGroup(c) {
 		asks := filter(c.apps[first.ask.App].asks,

@@ -8,7 +8,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 )
 
-// budgetUsage is what the victims of a plan use of their disruption budgets (PRE-68, ADR 27).
+// budgetUsage counts the victims of a plan by disruption budget (PRE-68, ADR 27). A best-effort budget may be violated,
+// at a cost.
 type budgetUsage struct {
 	part *objects.Partition
 	used map[*budgets.Tracked]int // by budget: the victims of the current plan

@@ -108,7 +108,7 @@ func (t *victimSelector) reducesShortfall(u *victimUnit) bool {
 	return false
 }
 
-// countUnitFreed is countFreed for the members of u.
+// countUnitFreed calls countFreed for the members of u.
 func (t *victimSelector) countUnitFreed(u *victimUnit, sign int) {
 	for _, y := range u.members() {
 		t.countFreed(y, sign)

@@ -65,7 +65,7 @@ type victimSearch struct {
 	sortBuffer []nodeCandidate     // scratch of inVictimOrder
 }
 
-// queueEligibility is what the eligibility checks say of all allocations of a leaf.
+// queueEligibility holds the results of the eligibility checks that are equal for all allocations of a leaf.
 type queueEligibility struct {
 	ineligible     IneligibleReason
 	commonAncestor *objects.Queue // of the leaf and the leaf of the ask; nil for a required node
@@ -112,8 +112,8 @@ func (h *victimSearch) yunikornCompatible() bool {
 	return h.reason == ReasonGuarantee && h.victimOrder == policies.VictimOrderCompatible
 }
 
-// ineligibleForAll is why y may be a victim of no ask and no quota (PRE-22, PRE-23, QUO-53). The node cache keeps
-// the allocations that pass it, so none of what it reads may change without the node being reported as changed.
+// ineligibleForAll says why y can never be a victim of an ask or of a quota (PRE-22, PRE-23, QUO-53). The node cache
+// keeps the allocations that pass it, so none of what it reads may change without the node being reported as changed.
 func ineligibleForAll(p *objects.Partition, y *objects.Allocation) IneligibleReason {
 	switch {
 	case p.Preempting(y):
@@ -126,16 +126,16 @@ func ineligibleForAll(p *objects.Partition, y *objects.Allocation) IneligibleRea
 	return Eligible
 }
 
-// candidateFacts is what ineligibleForAsk reads of an allocation.
+// candidateFacts holds the properties of an allocation that ineligibleForAsk reads.
 type candidateFacts struct {
 	shape             *feasibility.Shape
 	priority          int32 // for victims, see Allocation.VictimPriority; of a victim group that of the group (PRE-51)
 	groupRequiresNode bool  // a member of its victim group has a required node
 }
 
-// ineligibleForAsk is why an allocation that passes ineligibleForAll may not be a victim of the ask: the first
-// eligibility check that it fails (PRE-21). Every search, report and dry run decides by this function. g is about
-// the leaf of the allocation. Guarantees and budgets are not checked here: they depend on the other victims, see
+// ineligibleForAsk says why an allocation that passes ineligibleForAll may not be a victim of the ask: the first
+// eligibility check that it fails (PRE-21). Every search, report and dry run decides by this function. g is about the
+// leaf of the allocation. Guarantees and budgets are not checked here: they depend on the other victims, see
 // victimSelector.protectionOf.
 func (h *victimSearch) ineligibleForAsk(f candidateFacts, leaf *objects.Queue, g *cachedEligibility) IneligibleReason {
 	switch {
@@ -153,7 +153,7 @@ func (h *victimSearch) ineligibleForAsk(f candidateFacts, leaf *objects.Queue, g
 	return Eligible
 }
 
-// ineligibleReason is why y may not be a victim of the ask (PRE-21). A member of a victim group is ineligible if
+// ineligibleReason says why y may not be a victim of the ask (PRE-21). A member of a victim group is ineligible if
 // any member has a required node, and has the priority of the group (PRE-51, PRE-52).
 func (h *victimSearch) ineligibleReason(y *objects.Allocation) IneligibleReason {
 	if reason := ineligibleForAll(h.part, y); reason != Eligible {
@@ -172,7 +172,7 @@ func (h *victimSearch) ineligibleReason(y *objects.Allocation) IneligibleReason 
 // hasSystemPriority reports whether a priority for victims is a system priority (PRE-25, QUO-53, PRE-120).
 func hasSystemPriority(priority int32) bool { return priority >= minSystemPriority }
 
-// exposedPriority is a priority of a leaf as the common ancestor of g sees it; for a required node it is the plain
+// exposedPriority returns a priority of a leaf as the common ancestor of g sees it; for a required node it is the plain
 // one (PRE-32).
 func (h *victimSearch) exposedPriority(priority int32, leaf *objects.Queue, g *cachedEligibility) int32 {
 	if h.reason == ReasonRequiredNode {
@@ -225,7 +225,7 @@ func (h *victimSearch) computeEligibility(leaf *objects.Queue) queueEligibility 
 	return queueEligibility{commonAncestor: common, askPriority: h.ask.ExposedPriority(common)}
 }
 
-// outOfScopeReason is the check of PRE-19 and PRE-26 to PRE-28 that all allocations of a leaf fail.
+// outOfScopeReason returns the check of PRE-19 and PRE-26 to PRE-28 that all allocations of a leaf fail.
 func (h *victimSearch) outOfScopeReason(askLeaf, leaf *objects.Queue) IneligibleReason {
 	switch {
 	case h.reason == ReasonPriority && askLeaf.Settings().PriorityPreemption == policies.PriorityPreemptionLeaf &&
@@ -277,7 +277,7 @@ func holdsAnyOf(held, wanted resources.Vector) bool {
 	return false
 }
 
-// lowestCommonAncestor is the lowest queue that is an ancestor of both leaves, or both of them.
+// lowestCommonAncestor returns the lowest queue that is an ancestor of both leaves, or both of them.
 func lowestCommonAncestor(a, b *objects.Queue) *objects.Queue {
 	for !a.IsSelfOrAncestorOf(b) {
 		a = a.Parent()

@@ -8,7 +8,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// VictimsByBothSelectors are the victims on each node, as minimalVictims and as selectVictimsOnNode select them.
+// VictimsByBothSelectors returns the victims on each node, as minimalVictims and as selectVictimsOnNode select them.
 // Nodes where minimalVictims is not exact are left out. Plans that differ in anything but victims have a nil in
 // full.
 func VictimsByBothSelectors(s *Search, x *objects.Allocation, r Reason) (minimal, full [][]*objects.Allocation) {
@@ -41,7 +41,7 @@ func CandidatesByFullSelection(s *Search, plan Plan) []Candidate {
 	return s.candidates(plan, true)
 }
 
-// NodeCacheDump is the node cache of s, up to date, as text.
+// NodeCacheDump returns the node cache of s, up to date, as text.
 func NodeCacheDump(s *Search) (lines []string) {
 	l := &s.cache
 	l.sync()
@@ -70,7 +70,7 @@ func NodeCacheDump(s *Search) (lines []string) {
 	return append(lines, leaves...)
 }
 
-// NodeHeapOrder are the indexes that a nodeHeap with these entries yields.
+// NodeHeapOrder returns the indexes that a nodeHeap with these entries yields.
 func NodeHeapOrder(ranks []int64, indexes []int32) (order []int) {
 	var q nodeHeap
 	for i, rank := range ranks {
@@ -92,7 +92,7 @@ func FillUpdateLog(s *Search) {
 	}
 }
 
-// CachedLeaves is how many leaves the node cache has.
+// CachedLeaves returns how many leaves the node cache has.
 func CachedLeaves(s *Search) int {
 	s.cache.sync()
 	return len(s.cache.leaves)

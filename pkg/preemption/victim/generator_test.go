@@ -47,7 +47,7 @@ func (d generator) amounts(limit int) resources.Amounts {
 	return resources.FromMap(m)
 }
 
-// queue is a queue with a random guarantee, max and settings; root has none.
+// queue returns a queue with a random guarantee, max and settings; root has none.
 func (d generator) queue(name string, children ...configs.Queue) configs.Queue {
 	q := configs.Queue{Name: name, Parent: len(children) > 0, Children: children, SubmitACL: security.Everyone(),
 		Settings: configs.DefaultSettings()}
@@ -98,7 +98,7 @@ func (d generator) budgets(t *testing.T) budgets.Registry {
 
 var leaves = []objects.QueuePath{"root.p.a", "root.p.b", "root.c", "root.d"}
 
-// cycles is a detector in which the leaf of x is in a cool-down with random leaves, or with itself.
+// cycles returns a detector in which the leaf of x is in a cool-down with random leaves, or with itself.
 func (d generator) cycles(x *objects.Allocation) *preemption.CycleDetector {
 	c := &preemption.CycleDetector{}
 	c.SetConfig(configs.Churn{CircuitBreaker: true, Cycles: 1, Window: time.Hour, CoolDown: time.Hour}, afterDelays)
@@ -115,7 +115,7 @@ func (d generator) tree() configs.Queue {
 	return d.queue("root", d.queue("p", d.queue("a"), d.queue("b")), d.queue("c"), d.queue("d"))
 }
 
-// cluster is a partition that is nearly full and has some preempting allocations and nominated asks.
+// cluster returns a partition that is nearly full and has some preempting allocations and nominated asks.
 func (d generator) cluster(t *testing.T) *objects.Partition {
 	p := objects.NewPartition(configs.Partition{
 		Name: "default", Root: d.tree(), PreemptionEnabled: true, NodeSortPolicy: policies.DefaultNodeSortPolicy(),

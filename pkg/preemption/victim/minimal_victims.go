@@ -16,8 +16,9 @@ const maxShortfalls = 64
 // quotaSet is a set of quota shortfalls, a bit for each by index in victimSelector.shortfalls.
 type quotaSet uint64
 
-// minimalSelection is what minimalVictims has removed of one node. A search selects thousands of candidates to
-// compare the nodes, and keeps the victims of a few plans only, so they stay indexes until minimalVictimList is called.
+// minimalSelection lists the candidates that minimalVictims has removed from one node. A search selects thousands of
+// candidates to compare the nodes, and keeps the victims of a few plans only, so they stay indexes until
+// minimalVictimList is called.
 type minimalSelection struct {
 	candidates []nodeCandidate // in victim order
 	removed    []int32         // indexes in candidates, in the order of the removal: the most important last
@@ -118,8 +119,8 @@ func (t *victimSelector) checkEligibility(w *nodeCandidate, leaf *objects.Queue,
 	g.checkedEligible = h.ineligibleForAsk(candidateFacts{shape: w.shape, priority: w.priority}, leaf, g) == Eligible
 }
 
-// quotasOf are the shortfalls that the release of w reduces. They are those of its leaf, g, unless a limit blocks the
-// ask.
+// quotasOf returns the shortfalls that the release of w reduces. They are those of its leaf, g, unless a limit blocks
+// the ask.
 func (t *victimSelector) quotasOf(w *nodeCandidate, g *cachedEligibility) quotaSet {
 	if t.limitBlocks {
 		return t.quotasReducedBy(w.allocation)
@@ -127,7 +128,7 @@ func (t *victimSelector) quotasOf(w *nodeCandidate, g *cachedEligibility) quotaS
 	return g.quotas
 }
 
-// quotasReducedBy are the shortfalls that the release of y reduces.
+// quotasReducedBy returns the shortfalls that the release of y reduces.
 func (t *victimSelector) quotasReducedBy(y *objects.Allocation) (reduced quotaSet) {
 	for i := range t.shortfalls {
 		if t.shortfalls[i].ReducedBy(y.Application().Quota()) {
@@ -150,7 +151,7 @@ func (t *victimSelector) freeCandidates(s *feasibility.Shape, quotas quotaSet, c
 	}
 }
 
-// countUntilFits is how many more candidates of a shape that reduce the shortfalls in quotas must be removed, at
+// countUntilFits returns how many more candidates of a shape that reduce the shortfalls in quotas must be removed, at
 // least one, before the ask can fit. It may be too low, where other shortfalls are left or quantities saturate.
 func (t *victimSelector) countUntilFits(s *feasibility.Shape, quotas quotaSet) int {
 	n := countUntilCovered(t.free, s.Vector(), t.search.ask.Shape().Vector())
@@ -162,7 +163,7 @@ func (t *victimSelector) countUntilFits(s *feasibility.Shape, quotas quotaSet) i
 	return max(n, 1)
 }
 
-// countUntilCovered is how many times each must be added to have until it covers want; math.MaxInt: it never does.
+// countUntilCovered returns how many times each must be added to have until it covers want; math.MaxInt: it never does.
 func countUntilCovered(have, each, want resources.Vector) int {
 	n := 0
 	for k, q := range want {
@@ -226,7 +227,7 @@ func (t *victimSelector) restoreCandidate(s *feasibility.Shape, quotas quotaSet)
 	}
 }
 
-// minimalVictimList are the victims that minimalVictims has found last, the most important first. It is valid until
+// minimalVictimList returns the victims that minimalVictims has found last, the most important first. It is valid until
 // t.victims changes. Requires: the node cache has not changed since.
 func (t *victimSelector) minimalVictimList() []*objects.Allocation {
 	t.victims = t.victims[:0]
@@ -236,7 +237,7 @@ func (t *victimSelector) minimalVictimList() []*objects.Allocation {
 	return t.victims
 }
 
-// cost is planCostOf for the removed candidates.
+// cost returns planCostOf for the removed candidates.
 func (m *minimalSelection) cost() planCost {
 	c := planCost{highestPriority: math.MinInt64, victims: len(m.removed)}
 	protection := int8(0)
@@ -253,7 +254,7 @@ func (m *minimalSelection) cost() planCost {
 	return c
 }
 
-// inVictimOrder are the candidates of a node in victim order, the least important first.
+// inVictimOrder returns the candidates of a node in victim order, the least important first.
 func (h *victimSearch) inVictimOrder(c *nodeSummary) []nodeCandidate {
 	switch {
 	case h.reason == ReasonPriority, len(c.priorityLevels) <= 1, !c.mixedProtection && !h.yunikornCompatible():

@@ -58,7 +58,7 @@ func TestVictimSelector_MinimalVictimsEqualFullSelection(t *testing.T) {
 		"%d nodes, %d plans, %d with several victims", nodes, plans, several)
 }
 
-// victimKeys are the keys of a list, up to a nil (see VictimsByBothSelectors).
+// victimKeys returns the keys of a list, up to a nil (see VictimsByBothSelectors).
 func victimKeys(list []*objects.Allocation) (out []objects.AllocationKey) {
 	for _, y := range list {
 		if y == nil {
@@ -69,7 +69,7 @@ func victimKeys(list []*objects.Allocation) (out []objects.AllocationKey) {
 	return out
 }
 
-// predicateCluster is a partition with one leaf and nodes of three vcores, each full with the allocations
+// predicateCluster returns a partition with one leaf and nodes of three vcores, each full with the allocations
 // low-NODE, neighbour-NODE and other-NODE, and an ask x for one vcore to which each of them is eligible.
 func predicateCluster(t *testing.T, nodes ...objects.NodeID) (p *objects.Partition, x *objects.Allocation) {
 	root := configs.Queue{Name: "root", Parent: true, SubmitACL: security.Everyone(), Settings: configs.DefaultSettings()}

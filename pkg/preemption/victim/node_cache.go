@@ -161,7 +161,7 @@ func (l *nodeCache) classify(i int) {
 	}
 }
 
-// leafIndexOf is the index of a leaf, which is added if it is unknown.
+// leafIndexOf returns the index of a leaf, which is added if it is unknown.
 func (l *nodeCache) leafIndexOf(leaf *objects.Queue) int32 {
 	i, known := l.leafIndex[leaf]
 	if !known {

@@ -33,14 +33,14 @@ type Candidate struct {
 	Victim     bool             // an eligible allocation that is no victim is not needed
 }
 
-// Candidates are all allocations on the node of a plan, in key order (PRE-110). For a plan without victims the
+// Candidates returns all allocations on the node of a plan, in key order (PRE-110). For a plan without victims the
 // victims are those that a plan for its node would have. Requires: the plan was not carried out yet.
 func (s *Search) Candidates(plan Plan) []Candidate {
 	s.current.begin(s.part, plan.Ask, plan.Reason)
 	return s.candidates(plan, len(plan.Victims) == 0 || s.current.mayProtect(plan.Node))
 }
 
-// candidates is Candidates. Without selecting, no victims are selected: the plan must have some, and no guarantee and
+// candidates returns Candidates. Without selecting it selects no victims: the plan must have some, and no guarantee and
 // no budget may protect an allocation on its node.
 func (s *Search) candidates(plan Plan, selecting bool) []Candidate {
 	h := &s.current
@@ -84,7 +84,7 @@ func (h *victimSearch) mayProtect(n *objects.Node) bool {
 	return false
 }
 
-// protectionOf is the reason why u stays when t.victims are released: a guarantee or a strict budget. If there is
+// protectionOf returns the reason why u stays when t.victims are released: a guarantee or a strict budget. If there is
 // none, u is charged to its budgets.
 func (t *victimSelector) protectionOf(u *victimUnit) IneligibleReason {
 	switch {

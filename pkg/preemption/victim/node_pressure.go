@@ -11,7 +11,7 @@ import (
 // Victims of a node whose capacity is below what its allocations hold: the eviction order of the kubelet
 // (PRE-118 to PRE-120). There is no preemptor.
 
-// ResourceUsage is what an allocation requests and uses of one resource.
+// ResourceUsage holds what an allocation requests and uses of one resource.
 type ResourceUsage struct {
 	Ask       *objects.Ask
 	Requested resources.Quantity
@@ -19,7 +19,7 @@ type ResourceUsage struct {
 	Reported  bool               // the RM reported the usage
 }
 
-// AboveRequest is the usage minus the request; negative when less is used.
+// AboveRequest returns the usage minus the request; negative when less is used.
 func (c ResourceUsage) AboveRequest() resources.Quantity {
 	return resources.SubSaturated(c.Used, c.Requested)
 }
@@ -56,7 +56,7 @@ type NodeLoad struct {
 	Allocations []*objects.Ask    // without preempting ones
 }
 
-// ScarcestResource is the resource of which the node lacks the largest share of its capacity; ok is false when it
+// ScarcestResource returns the resource of which the node lacks the largest share of its capacity; ok is false when it
 // lacks none.
 func (l *NodeLoad) ScarcestResource() (resource string, ok bool) {
 	worst := resources.Share{}
@@ -72,7 +72,7 @@ func (l *NodeLoad) ScarcestResource() (resource string, ok bool) {
 	return resource, ok
 }
 
-// ForNodePressure are the allocations to evict from a node that has less capacity than its allocations hold,
+// ForNodePressure returns the allocations to evict from a node that has less capacity than its allocations hold,
 // in eviction order (PRE-119, PRE-120). Required-node allocations stay: they would come back to the same node.
 // System-priority allocations are evicted only if the others are not enough. There are no victims if the node
 // lacks nothing, or if evicting all of them would not be enough, for example because of foreign allocations.

@@ -10,7 +10,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// rankingKey is what the rank of a node depends on, besides the node.
+// rankingKey holds what the rank of a node depends on, besides the node.
 type rankingKey struct {
 	shape    *feasibility.Shape
 	priority int32
@@ -108,7 +108,7 @@ func (r *nodeRanking) rank(l *nodeCache, index int, x *objects.Allocation, s *fe
 	return c.rank(c.available, v)
 }
 
-// rankDisturbed is the rank of a node that is not undisturbed.
+// rankDisturbed returns the rank of a node that is not undisturbed.
 func (r *nodeRanking) rankDisturbed(n *objects.Node, c *nodeSummary, x *objects.Allocation) int64 {
 	if !n.Schedulable() {
 		return rankInfeasible
@@ -128,10 +128,10 @@ func sumCovers(a, b, v resources.Vector) bool {
 	return true
 }
 
-// rankAt is the rank of the node at index.
+// rankAt returns the rank of the node at index.
 func (r *nodeRanking) rankAt(index int) int64 { return r.tree[r.width+index] }
 
-// lowest is the lowest rank of all nodes.
+// lowest returns the lowest rank of all nodes.
 func (r *nodeRanking) lowest() int64 { return r.tree[1] }
 
 // byRank yields the indexes of the nodes that are not infeasible by ascending rank, then index.
@@ -148,7 +148,7 @@ func (r *nodeRanking) byIndex(yield func(index int) bool) {
 	r.yieldRange(1, rankFits, rankInfeasible-1, yield)
 }
 
-// nextRank is the lowest rank above rank.
+// nextRank returns the lowest rank above rank.
 func (r *nodeRanking) nextRank(rank int64) int64 {
 	next := int64(rankInfeasible)
 	for _, other := range r.tree[r.width:] {

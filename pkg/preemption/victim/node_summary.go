@@ -26,7 +26,7 @@ type nodeSummary struct {
 	undisturbed     bool // the node is schedulable, and nothing of it is preempting or held for asks
 }
 
-// nodeCandidate is what a search needs of an allocation. The candidates of a node are contiguous in memory: a
+// nodeCandidate holds what a search needs of an allocation. The candidates of a node are contiguous in memory: a
 // search reads a thousand, and following a pointer to each would take most of its time (PRE-101).
 type nodeCandidate struct {
 	allocation     *objects.Allocation
@@ -37,7 +37,8 @@ type nodeCandidate struct {
 	softProtection int8 // see softProtectionOf
 }
 
-// compareCandidates is negative when a is less important than b by reason of priority, see compareImportance.
+// compareCandidates returns a negative number when a is less important than b by reason of priority, see
+// compareImportance.
 func compareCandidates(a, b nodeCandidate) int {
 	if order := cmp.Or(cmp.Compare(a.priority, b.priority), cmp.Compare(a.softProtection, b.softProtection)); order != 0 {
 		return order
@@ -45,8 +46,8 @@ func compareCandidates(a, b nodeCandidate) int {
 	return compareAge(&a, &b)
 }
 
-// compareAge is negative when a is newer than b, or of the same age with the larger key. Keys are compared last,
-// because reading them costs most.
+// compareAge returns a negative number when a is newer than b, or of the same age with the larger key. Keys are
+// compared last, because reading them costs most.
 func compareAge(a, b *nodeCandidate) int {
 	if order := cmp.Compare(b.startedAt, a.startedAt); order != 0 {
 		return order
@@ -84,13 +85,13 @@ func (l *nodeCache) summarize(n *objects.Node, c *nodeSummary) {
 	}
 }
 
-// softProtectionOf is 2 for an allocation that opted out (it has no allowPreemptSelf), plus 1 for an originator
+// softProtectionOf returns 2 for an allocation that opted out (it has no allowPreemptSelf), plus 1 for an originator
 // (PRE-36).
 func softProtectionOf(optedOut, originator bool) int8 {
 	return int8(2*boolToInt(optedOut) + boolToInt(originator))
 }
 
-// sortedCandidates are the candidates in the order of compareCandidates. They are sorted on first use: most nodes
+// sortedCandidates returns the candidates in the order of compareCandidates. They are sorted on first use: most nodes
 // are never tried, and sorting all would take most of the time of the first search.
 func (c *nodeSummary) sortedCandidates() []nodeCandidate {
 	if !c.isSorted {
@@ -115,7 +116,7 @@ func (c *nodeSummary) computeFreed() {
 	}
 }
 
-// freedBy is what releasing all candidates up to priorityLevels[i] frees.
+// freedBy returns the resources that the release of all candidates up to priorityLevels[i] frees.
 func (c *nodeSummary) freedBy(i int) resources.Vector {
 	if i == len(c.priorityLevels)-1 {
 		return c.freedInAll
@@ -123,7 +124,7 @@ func (c *nodeSummary) freedBy(i int) resources.Vector {
 	return c.freedPerLevel[i*c.width : (i+1)*c.width]
 }
 
-// rank is the rank of a node with this much available, for an ask that requests v.
+// rank returns the rank of a node with this much available, for an ask that requests v.
 func (c *nodeSummary) rank(available, v resources.Vector) int64 {
 	if available.Covers(v) {
 		return rankFits

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// planCost is what plans are compared by (PRE-55, PRE-56).
+// planCost holds the values by which plans are compared (PRE-55, PRE-56).
 type planCost struct {
 	highestPriority  int64 // of its victims; without victims below any priority
 	prioritySum      int64 // of (priority + 2^31) over all victims
@@ -16,7 +16,7 @@ type planCost struct {
 	originator       bool  // a victim is an originator
 }
 
-// planCostOf is the cost of units. Each member of a group counts, with the priority of the group.
+// planCostOf returns the cost of units. Each member of a group counts, with the priority of the group.
 func planCostOf(units []victimUnit) planCost {
 	c := planCost{highestPriority: math.MinInt64}
 	for i := range units {

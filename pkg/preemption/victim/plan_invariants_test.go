@@ -110,7 +110,7 @@ func isEntitled(t *testing.T, p *objects.Partition, plan victim.Plan) {
 	assert.Check(t, plan.Node.Schedulable())
 }
 
-// groupOf is the victim group of y, or y alone.
+// groupOf returns the victim group of y, or y alone.
 func groupOf(p *objects.Partition, y *objects.Allocation) (all []*objects.Allocation) {
 	unit := y.Application().Queue().Settings().VictimUnit
 	for _, z := range y.Application().Allocations() {
@@ -122,7 +122,7 @@ func groupOf(p *objects.Partition, y *objects.Allocation) (all []*objects.Alloca
 	return all
 }
 
-// groupPriority is the priority of the victim group of y.
+// groupPriority returns the priority of the victim group of y.
 func groupPriority(p *objects.Partition, y *objects.Allocation) (n int32) {
 	n = y.VictimPriority()
 	for _, z := range groupOf(p, y) {
@@ -131,7 +131,7 @@ func groupPriority(p *objects.Partition, y *objects.Allocation) (n int32) {
 	return n
 }
 
-// path is a queue and all its ancestors.
+// path returns a queue and all its ancestors.
 func path(q *objects.Queue) (all []*objects.Queue) {
 	for ; q != nil; q = q.Parent() {
 		all = append(all, q)
@@ -139,7 +139,7 @@ func path(q *objects.Queue) (all []*objects.Queue) {
 	return all
 }
 
-// queuesOnlyOf are the queues on the path of y that are not on the path of x.
+// queuesOnlyOf returns the queues on the path of y that are not on the path of x.
 func queuesOnlyOf(x, y *objects.Allocation) (all []*objects.Queue) {
 	for _, q := range path(y.Application().Queue()) {
 		if !slices.Contains(path(x.Application().Queue()), q) {
@@ -149,7 +149,7 @@ func queuesOnlyOf(x, y *objects.Allocation) (all []*objects.Queue) {
 	return all
 }
 
-// exposedPriority is a priority after the offsets and fences of queues, from the leaf up (PRE-29).
+// exposedPriority returns a priority after the offsets and fences of queues, from the leaf up (PRE-29).
 func exposedPriority(n int32, through []*objects.Queue) int64 {
 	v := int64(n)
 	for _, q := range through {
@@ -311,7 +311,7 @@ func groupsGoWhole(t *testing.T, p *objects.Partition, plan victim.Plan) {
 	}
 }
 
-// shortfall is by how much the queues below q, and q, are below their guarantees. Queues with both the ask and a
+// shortfall returns by how much the queues below q, and q, are below their guarantees. Queues with both the ask and a
 // victim below them do not count: there only the difference of the sizes matters.
 func shortfall(p *objects.Partition, q *objects.Queue, plan victim.Plan, after bool) (sum resources.Quantity) {
 	var also []*objects.Allocation

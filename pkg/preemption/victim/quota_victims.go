@@ -9,7 +9,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// ForQuota are the allocations to preempt so that q, which is above its enforced max, is within it, in victim
+// ForQuota returns the allocations to preempt so that q, which is above its enforced max, is within it, in victim
 // order (QUO-53 to QUO-57). No queue from the leaf of a victim up to q falls below its guarantee. Victim groups
 // are preempted together or not at all. Required-node and system-priority allocations stay, and preempting ones
 // are no victims again. preemption.policy and fences do not count, because there is no preemptor.
@@ -145,7 +145,7 @@ func (s *quotaSearch) newCandidate(u victimUnit, guarantees []*queueGuarantee) q
 	return c
 }
 
-// compareQuotaCandidates is the victim order for an enforced max (QUO-54), negative when a is preempted before b:
+// compareQuotaCandidates returns the victim order for an enforced max (QUO-54), negative when a is preempted before b:
 // opted in before opted out, then not originator before originator, the lower priority, a single allocation
 // before a group and a smaller group before a larger one, the newer, the smaller share of the max, and the larger
 // key.

@@ -99,7 +99,7 @@ func must(t *rapid.T, err error) {
 	}
 }
 
-// subset are the allocations whose index is set in bits.
+// subset returns the allocations whose index is set in bits.
 func subset(allocations []*objects.Allocation, bits int) (some []*objects.Allocation) {
 	for i, x := range allocations {
 		if bits>>i&1 == 1 {
@@ -227,7 +227,7 @@ func keys(list []*objects.Allocation) (keys []objects.AllocationKey) {
 	return keys
 }
 
-// partitionWithLeaf is a partition whose leaf root.q has this max and guarantee and these allocations, all of the
+// partitionWithLeaf returns a partition whose leaf root.q has this max and guarantee and these allocations, all of the
 // same age.
 func partitionWithLeaf(t *testing.T, max, guaranteed map[string]quantity, asks ...*objects.Ask) (*objects.Partition,
 	*objects.Queue) {

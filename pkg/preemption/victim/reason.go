@@ -1,6 +1,6 @@
 package victim
 
-// Reason is why allocations are preempted. Each plan has one (PRE-7).
+// Reason says why allocations are preempted. Each plan has one (PRE-7).
 type Reason uint8
 
 // The preemption reasons, in the order in which an ask tries them (PRE-7). The last three need no ask.

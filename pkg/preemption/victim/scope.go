@@ -5,7 +5,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 )
 
-// preemptionScope is the highest queue whose allocations may be victims of x: the nearest preemption fence from
+// preemptionScope returns the highest queue whose allocations may be victims of x: the nearest preemption fence from
 // its leaf up, or root (PRE-19).
 func preemptionScope(x *objects.Allocation) *objects.Queue {
 	q := x.Application().Queue()
@@ -15,7 +15,7 @@ func preemptionScope(x *objects.Allocation) *objects.Queue {
 	return q
 }
 
-// GuaranteedQueue is the nearest queue, from the leaf of x up to the preemption fence, whose guarantee names a
+// GuaranteedQueue returns the nearest queue, from the leaf of x up to the preemption fence, whose guarantee names a
 // resource that x requests; nil: there is none. within: it stays within its guarantee with x, and so entitles x
 // (PRE-13, PRE-19).
 func GuaranteedQueue(x *objects.Allocation) (q *objects.Queue, within bool) {
@@ -30,7 +30,7 @@ func GuaranteedQueue(x *objects.Allocation) (q *objects.Queue, within bool) {
 	return nil, false
 }
 
-// entitlingQueue is the queue whose guarantee entitles x; nil: there is none.
+// entitlingQueue returns the queue whose guarantee entitles x; nil: there is none.
 func entitlingQueue(x *objects.Allocation) *objects.Queue {
 	if q, within := GuaranteedQueue(x); within {
 		return q

@@ -7,7 +7,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/quota"
 )
 
-// SearchReport is how a search for an ask by one reason came to its result (PRE-115).
+// SearchReport explains the result of a search for an ask by one reason (PRE-115).
 type SearchReport struct {
 	Reason Reason
 	Plan   Plan // the best one, if Found
@@ -23,10 +23,10 @@ type SearchReport struct {
 	FirstNode      *objects.Node // the first node that was tried; nil: none
 }
 
-// MaxBestPlans is how many plans a SearchReport has at most.
+// MaxBestPlans bounds the plans of a SearchReport.
 const MaxBestPlans = 10
 
-// NoPlanReason is why a node that was tried has no plan (PRE-115).
+// NoPlanReason says why a node that was tried has no plan (PRE-115).
 type NoPlanReason uint8
 
 // The reasons why a node has no plan.
@@ -54,14 +54,14 @@ type BlockingQuota struct {
 	Nodes int
 }
 
-// Cost is what p costs besides its victims: the number of units beyond a disruption budget, and whether a victim
+// Cost returns the cost of p besides its victims: the number of units beyond a disruption budget, and whether a victim
 // opted out or is an originator.
 func (p *Plan) Cost() (budgetViolations int, optedOut, originator bool) {
 	return p.cost.budgetViolations, p.cost.optedOut, p.cost.originator
 }
 
-// Explain is Find with a report. It keeps nothing in s, so x may be a hypothetical ask. It ends where Find would
-// end.
+// Explain does what Find does, with a report, and ends where Find would end. It keeps nothing in s, so x may be a
+// hypothetical ask.
 func (s *Search) Explain(x *objects.Allocation, r Reason, predicates Predicates) SearchReport {
 	rankings, effort := s.rankings, s.stats
 	s.rankings = map[rankingKey]*nodeRanking{}

@@ -9,7 +9,7 @@ type SearchStats struct {
 	NodesListed uint64 // entries read from the node lists of leaves in scope (PRE-100)
 }
 
-// Stats are the counts until now.
+// Stats returns the counts until now.
 func (s *Search) Stats() SearchStats {
 	e := s.stats
 	e.NodesRanked = s.cache.ranked

@@ -24,7 +24,7 @@ type Plan struct {
 // node is accepted.
 type Predicates func(x *objects.Allocation, n *objects.Node, victims []*objects.Allocation) bool
 
-// DefaultCandidateNodes is how many plans are compared at most unless NewSearch has another number (PRE-57). It
+// DefaultCandidateNodes bounds the plans that are compared, unless NewSearch has another number (PRE-57). It
 // is the number of nodes that kube-scheduler dry-runs at least.
 const DefaultCandidateNodes = 100
 
@@ -88,7 +88,7 @@ func (s *Search) Find(x *objects.Allocation, r Reason, predicates Predicates) (b
 	return best, ok
 }
 
-// findOnOneNode is the best plan whose victims run on the node of the plan, victim groups excepted.
+// findOnOneNode returns the best plan whose victims run on the node of the plan, victim groups excepted.
 func (s *Search) findOnOneNode(predicates Predicates) (best Plan, ok bool) {
 	x, r := s.current.ask, s.current.reason
 	tryNode := func(index int) {
@@ -158,7 +158,7 @@ func (h *victimSearch) cannotImprove(best *Plan, ranks *nodeRanking, index int) 
 	return unprotected && best.cost.victims <= 1 // of equal plans the lower node ID wins
 }
 
-// rankingFor is the node ranking for asks of the shape and priority of x, up to date. When there are too many
+// rankingFor returns the node ranking for asks of the shape and priority of x, up to date. When there are too many
 // kinds, all are dropped.
 func (s *Search) rankingFor(x *objects.Allocation) *nodeRanking {
 	key := rankingKey{x.Shape(), x.Ask().Priority}
@@ -175,7 +175,7 @@ func (s *Search) rankingFor(x *objects.Allocation) *nodeRanking {
 	return r
 }
 
-// newRanking is an empty ranking; its first sync fills it.
+// newRanking returns an empty ranking; its first sync fills it.
 func (s *Search) newRanking() *nodeRanking {
 	r := &nodeRanking{}
 	if n := len(s.freeRankings); n > 0 {
@@ -222,7 +222,7 @@ func (s *Search) collectNearby(ranks *nodeRanking) (isFew bool) {
 	return true
 }
 
-// victimScope is the highest queue whose allocations may be victims of the ask.
+// victimScope returns the highest queue whose allocations may be victims of the ask.
 func (s *Search) victimScope() *objects.Queue {
 	h := &s.current
 	if home := h.ask.Application().Queue(); h.reason == ReasonPriority &&

@@ -133,7 +133,7 @@ func (t *victimSelector) reprieveVictims(predicates Predicates) {
 	}
 }
 
-// plan is the plan with the selected units as victims. It is valid until t.victims changes.
+// plan returns the plan with the selected units as victims. It is valid until t.victims changes.
 func (t *victimSelector) plan() Plan {
 	p := Plan{Ask: t.search.ask, Reason: t.search.reason, Node: t.node, cost: planCostOf(t.selected)}
 	t.victims = t.victims[:0]

@@ -9,7 +9,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
 )
 
-// victimUnit is what is preempted together or not at all: an allocation, or a victim group, on whatever nodes its
+// victimUnit is preempted together or not at all: an allocation, or a victim group, on whatever nodes its
 // members run (PRE-50).
 type victimUnit struct {
 	first          *objects.Allocation    // the member with the smallest key
@@ -24,7 +24,7 @@ type victimUnit struct {
 	violatesBudget bool                   // it would be beyond a disruption budget
 }
 
-// unitOf is the victim unit of y.
+// unitOf returns the victim unit of y.
 func (h *victimSearch) unitOf(y *objects.Allocation) victimUnit {
 	if y.PreemptedAsUnit() {
 		return *h.groupOf(y)
@@ -32,7 +32,7 @@ func (h *victimSearch) unitOf(y *objects.Allocation) victimUnit {
 	return h.singleUnit(y)
 }
 
-// singleUnit is y alone, also if it belongs to a victim group.
+// singleUnit returns the unit of y alone, even if y belongs to a victim group.
 func (h *victimSearch) singleUnit(y *objects.Allocation) victimUnit {
 	u := victimUnit{
 		first: y, single: [1]*objects.Allocation{y}, priority: y.VictimPriority(), startedAt: y.BoundAt().UnixNano(),
@@ -51,7 +51,7 @@ type groupKey struct {
 	group string // the task group; empty: the whole application
 }
 
-// groupOf is the victim group of y as one search finds it (PRE-50 to PRE-52). An application may have thousands of
+// groupOf returns the victim group of y as one search finds it (PRE-50 to PRE-52). An application may have thousands of
 // allocations, so the group is summed up once. Requires: y.PreemptedAsUnit(), and y is not preempting.
 func (h *victimSearch) groupOf(y *objects.Allocation) *victimUnit {
 	key := groupKey{app: y.Application()}
@@ -82,7 +82,7 @@ func (h *victimSearch) groupOf(y *objects.Allocation) *victimUnit {
 	return f
 }
 
-// members are the allocations of u. Read-only, and valid as long as u is not moved.
+// members returns the allocations of u. Read-only, and valid as long as u is not moved.
 func (u *victimUnit) members() []*objects.Allocation {
 	if u.group == nil {
 		return u.single[:]
@@ -95,11 +95,11 @@ func (h *victimSearch) sortByImportance(list []victimUnit) {
 	slices.SortFunc(list, func(a, b victimUnit) int { return -h.compareImportance(&a, &b) })
 }
 
-// compareImportance is positive when a is more important than b, that is, preempted later (PRE-41 to PRE-45,
-// PRE-53). By priority the priority counts first; by other reasons opting out and being an originator count
-// before it, and with the victim order of YuniKorn the priority does not count. The quality of service follows
-// the priority, where it is enabled. Then groups and larger groups are more important, then the older unit, then
-// the one with the smaller key.
+// compareImportance returns a positive number when a is more important than b, that is, preempted later (PRE-41 to
+// PRE-45, PRE-53). By priority the priority counts first; by other reasons opting out and being an originator count
+// before it, and with the victim order of YuniKorn the priority does not count. The quality of service follows the
+// priority, where it is enabled. Then a group is more important than an allocation, a larger group than a smaller one,
+// the older unit than the newer. Ties are broken by key: the smaller is more important.
 func (h *victimSearch) compareImportance(a, b *victimUnit) int {
 	byPriority := cmp.Or(cmp.Compare(a.priority, b.priority), cmp.Compare(a.qos, b.qos))
 	byProtection := cmp.Or(cmp.Compare(boolToInt(a.optedOut), boolToInt(b.optedOut)),

@@ -34,7 +34,7 @@ func ReadReport(r io.Reader) (*Report, error) {
 	return &report, report.check()
 }
 
-// readError is a parser error in terms of the file.
+// readError returns a parser error in terms of the file.
 func readError(text []byte, err error) error {
 	var syntax *jsontext.SyntacticError
 	var meaning *json.SemanticError
@@ -61,7 +61,7 @@ func readError(text []byte, err error) error {
 	return err
 }
 
-// position is a line and a column, from 1.
+// position returns a line and a column, from 1.
 func position(text []byte, offset int64) string {
 	before := text[:min(offset, int64(len(text)))]
 	line := bytes.Count(before, []byte("\n"))

@@ -20,7 +20,7 @@ func TestReadReport_RoundTrip(t *testing.T) {
 	assert.DeepEqual(t, got, want)
 }
 
-// suiteReport is the text of a report with these suites.
+// suiteReport returns the text of a report with these suites.
 func suiteReport(suites string) string {
 	return `{"version": "v1", "go": "go1", "cores": 2, "runs": 3, "suites": ` + suites + `}`
 }

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// shuffled is a report whose runs come in another order.
+// shuffled returns a report whose runs come in another order.
 func shuffled(r *Report, order *rand.Rand) *Report {
 	out := *r
 	out.Suites = nil

@@ -44,7 +44,7 @@ func (c *Comparison) writeNotCompared(t *tabwriter.Writer) {
 	}
 }
 
-// place is "suite, cell, metric", as far as it goes.
+// place returns "suite, cell, metric", as far as it goes.
 func (o NotCompared) place() string {
 	place := SingleLine(o.Suite)
 	for _, part := range []string{o.Cell, o.Metric} {
@@ -78,7 +78,7 @@ func (c *Comparison) writeSummary(t *tabwriter.Writer) {
 	}
 }
 
-// figures are the columns of a row from OLD on.
+// figures returns the columns of a row from OLD on.
 func (f Compared) figures() string {
 	p := "exact"
 	if f.P != nil {

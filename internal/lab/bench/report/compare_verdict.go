@@ -29,7 +29,7 @@ func (c *Comparison) decideVerdicts() {
 	}
 }
 
-// verdict is the verdict of a figure that is not exact. P must be corrected.
+// verdict returns the verdict of a figure that is not exact. P must be corrected.
 func (f *Compared) verdict(threshold float64, tests int) Verdict {
 	switch {
 	case *f.P <= significance && math.Abs(f.Ratio.Value-1) > threshold:

@@ -31,7 +31,7 @@ type axisTick struct {
 	Label string
 }
 
-// newLogAxis is an axis for values between low and high, with margins; 0 < low <= high.
+// newLogAxis returns an axis for values between low and high, with margins; 0 < low <= high.
 func newLogAxis(low, high, from, to float64) logAxis {
 	const air = 0.08
 	a := logAxis{low: math.Log10(low), high: math.Log10(high), from: from, to: to}
@@ -44,7 +44,7 @@ func newLogAxis(low, high, from, to float64) logAxis {
 	return a
 }
 
-// at is the position of a value, to a tenth of a pixel.
+// at returns the position of a value, to a tenth of a pixel.
 func (a logAxis) at(v float64) float64 {
 	share := (math.Log10(v) - a.low) / (a.high - a.low)
 	return math.Round(10*(a.from+share*(a.to-a.from))) / 10
@@ -63,7 +63,7 @@ var tickSteps = []struct {
 	{[]float64{1}, 1},
 }
 
-// ticks are as many round values as have space for their labels.
+// ticks returns as many round values as have space for their labels.
 func (a logAxis) ticks() []axisTick {
 	decades := a.high - a.low
 	decade := math.Abs(a.to-a.from) / decades // in pixels
@@ -91,7 +91,7 @@ func (a logAxis) ticks() []axisTick {
 	return ticks
 }
 
-// tickLabel has no more digits than a tick needs: 0.1, 1.5, 10,000, 1e+06.
+// tickLabel returns no more digits than a tick needs: 0.1, 1.5, 10,000, 1e+06.
 func tickLabel(v float64) string {
 	if v >= 1 && v < 1e6 && v == math.Trunc(v) {
 		return threeDigits(v)

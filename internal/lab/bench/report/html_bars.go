@@ -49,7 +49,7 @@ type bar struct {
 	Text  string
 }
 
-// latencies are the families for which the suite has a positive value.
+// latencies returns the families for which the suite has a positive value.
 func (s Suite) latencies() []bars {
 	var all []bars
 	for _, f := range latencyFamilies {
@@ -68,10 +68,11 @@ func (s Suite) latencies() []bars {
 	return all
 }
 
-// axisStart is the start of the axis of bars, so that the shortest has a length.
+// axisStart returns the start of the axis of bars, so that the shortest has a length.
 func axisStart(low float64) float64 { return max(low/2, math.SmallestNonzeroFloat64) }
 
-// latency is missing without samples, and if it is zero: a logarithmic axis has no position for it.
+// latency returns a value that is missing without samples, and if it is zero: a logarithmic axis has no position for
+// it.
 func (c Cell) latency(metric string) (v float64, ok bool) {
 	e, _ := c.estimate(Metric{Name: metric})
 	return e.Value, e.Value > 0
@@ -109,7 +110,7 @@ func (s Suite) bars(prefix, title string, x logAxis) bars {
 	return b
 }
 
-// shortened is a name, cut to maxNameLetters.
+// shortened returns a name, cut to maxNameLetters.
 func shortened(name string) string {
 	if letters := []rune(name); len(letters) > maxNameLetters {
 		return string(letters[:maxNameLetters-1]) + "…"

@@ -11,7 +11,7 @@ import (
 // plotFrame is the frame of a plot.
 var plotFrame = frame{Width: 640, Height: 380, Left: 74, Right: 620, Top: 16, Bottom: 320}
 
-// lineStyles is how many styles of lines the stylesheet has.
+// lineStyles is the number of styles of lines in the stylesheet.
 const lineStyles = 6
 
 // plot is the cost of a decision over the axis of a suite, both logarithmic: a power law is a straight
@@ -40,7 +40,7 @@ type dot struct {
 	Text string
 }
 
-// plot is nil when the suite has no axis or no measured values.
+// plot returns nil when the suite has no axis or no measured values.
 func (s Suite) plot() *plot {
 	lines := s.lines()
 	if len(lines) == 0 {

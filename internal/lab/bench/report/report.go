@@ -43,7 +43,7 @@ type Cell struct {
 	Failure string        `json:"failure,omitempty"` // why samples are missing
 }
 
-// Sample is what one process measured: values by the name of a Metric. A metric that does not apply is
+// Sample holds the results of one process: values by the name of a Metric. A metric that does not apply is
 // missing.
 type Sample map[string]float64
 

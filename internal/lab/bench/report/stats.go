@@ -36,7 +36,7 @@ func (e Estimate) MarshalJSON() ([]byte, error) {
 	}{finite(e.Value), finite(e.Low), finite(e.High)})
 }
 
-// values are the values of a metric, in the order of the runs, without runs that lack it.
+// values returns the values of a metric, in the order of the runs, without runs that lack it.
 func (c Cell) values(metric string) []float64 {
 	var vs []float64
 	for _, s := range c.Samples {
@@ -47,7 +47,7 @@ func (c Cell) values(metric string) []float64 {
 	return vs
 }
 
-// estimate is the figure of a metric; false: there is none. Of an exact metric and of one that was
+// estimate returns the figure of a metric; false: there is none. Of an exact metric and of one that was
 // merged over the runs, Low and High are the least and the greatest run: a percentile of all runs
 // together lies between those of the runs.
 func (c Cell) estimate(m Metric) (e Estimate, ok bool) {
@@ -67,7 +67,7 @@ func (c Cell) estimate(m Metric) (e Estimate, ok bool) {
 	return e, true
 }
 
-// median is the middle value, or the mean of the two in the middle. vs must be sorted and not empty.
+// median returns the middle value, or the mean of the two in the middle. vs must be sorted and not empty.
 func median(vs []float64) float64 {
 	n := len(vs)
 	if n%2 == 1 {
@@ -76,7 +76,7 @@ func median(vs []float64) float64 {
 	return middle(vs[n/2-1], vs[n/2])
 }
 
-// middle is the mean of two values. Their sum may overflow, and half of the least number loses a bit.
+// middle returns the mean of two values. Their sum may overflow, and half of the least number loses a bit.
 func middle(a, b float64) float64 {
 	if a == b {
 		return a
@@ -84,7 +84,7 @@ func middle(a, b float64) float64 {
 	return a/2 + b/2
 }
 
-// medianOf is the median of a sample with its bootstrap interval. It does not depend on the order of
+// medianOf returns the median of a sample with its bootstrap interval. It does not depend on the order of
 // the values. There must be one.
 func medianOf(vs []float64) Estimate {
 	vs = slices.Sorted(slices.Values(vs))
@@ -97,7 +97,7 @@ func medianOf(vs []float64) Estimate {
 	return e
 }
 
-// ratioOf is the median of now over the median of before, with its bootstrap interval. Two medians of
+// ratioOf returns the median of now over the median of before, with its bootstrap interval. Two medians of
 // zero are equal. Both must have values.
 func ratioOf(before, now []float64) Estimate {
 	before, now = slices.Sorted(slices.Values(before)), slices.Sorted(slices.Values(now))
@@ -117,7 +117,7 @@ func ratio(before, now float64) float64 {
 	return now / before
 }
 
-// spreadOf is the median with the least and the greatest value. There must be one.
+// spreadOf returns the median with the least and the greatest value. There must be one.
 func spreadOf(vs []float64) Estimate {
 	vs = slices.Sorted(slices.Values(vs))
 	return Estimate{Value: median(vs), Low: vs[0], High: vs[len(vs)-1]}
@@ -132,7 +132,7 @@ type bootstrap struct {
 
 func newBootstrap() *bootstrap { return &bootstrap{rand: rand.New(rand.NewPCG(1, 2))} }
 
-// median is the median of as many values as there are, drawn with replacement. vs must be sorted.
+// median returns the median of as many values as there are, drawn with replacement. vs must be sorted.
 func (b *bootstrap) median(vs []float64) float64 {
 	n := len(vs)
 	b.drawn = append(b.drawn[:0], make([]int, n)...)

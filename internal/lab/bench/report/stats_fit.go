@@ -74,8 +74,7 @@ func (s Suite) lines() []curve {
 	return lines
 }
 
-// slope is that of the least squares line through the points, with its interval by
-// Student's distribution.
+// slope returns the slope of the least squares line through the points, with its interval by Student's distribution.
 func slope(xs, ys []float64) (Estimate, error) {
 	distinct := slices.Compact(slices.Sorted(slices.Values(xs)))
 	if len(distinct) < 3 {

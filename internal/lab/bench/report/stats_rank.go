@@ -11,14 +11,14 @@ import (
 // significance is the probability of a reported difference between equal reports.
 const significance = 0.05
 
-// mannWhitney is the two-sided p-value of the hypothesis that neither sample tends to have the larger
+// mannWhitney returns the two-sided p-value of the hypothesis that neither sample tends to have the larger
 // values: exact for up to 50 values a side, 25 with ties, and approximate beyond. Both must have
 // values.
 func mannWhitney(a, b []float64) float64 {
 	return min(1, 2*min(oneSidedP(a, b), oneSidedP(b, a)))
 }
 
-// oneSidedP is the one-sided p-value. With ties and sides of different sizes the
+// oneSidedP returns the one-sided p-value. With ties and sides of different sizes the
 // distribution is skewed, and the library's two-sided value, twice one tail, depends on
 // which sample comes first.
 func oneSidedP(a, b []float64) float64 {
@@ -45,7 +45,7 @@ func holm(ps []float64) []float64 {
 	return corrected
 }
 
-// smallestP is the result of mannWhitney when all of m values are below all of n values: two of the
+// smallestP returns the result of mannWhitney when all of m values are below all of n values: two of the
 // (m+n choose m) ways to distribute them. It is the smallest possible.
 func smallestP(m, n int) float64 {
 	p := 2.0
@@ -55,7 +55,7 @@ func smallestP(m, n int) float64 {
 	return math.Min(1, p)
 }
 
-// runsFor is the number of runs per report needed for a significant result among so many tests.
+// runsFor returns the number of runs per report needed for a significant result among so many tests.
 func runsFor(tests int) int {
 	n := 1
 	for smallestP(n, n)*float64(tests) > significance {

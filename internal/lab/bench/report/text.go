@@ -42,7 +42,7 @@ func (r *Report) machine() string {
 // stolenWarningShare is the share of stolen time from which percentiles may be affected by the host.
 const stolenWarningShare = 0.005
 
-// runInfo is the time and the number of runs.
+// runInfo returns the time and the number of runs.
 func (r *Report) runInfo() string {
 	s := fmt.Sprintf("%s of each cell, seed %d, started %s",
 		countText(r.Runs, "run"), r.Seed, r.Started.UTC().Format(time.DateTime+" UTC"))
@@ -73,7 +73,7 @@ func countText(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// present are the metrics that a run of the suite has, in the order of Metrics.
+// present returns the metrics that a run of the suite has, in the order of Metrics.
 func (s Suite) present() []Metric {
 	var ms []Metric
 	for _, m := range Metrics {

@@ -59,7 +59,7 @@ func grouped(number string) string {
 	return whole + "." + fraction
 }
 
-// withMargin is "1.23 ±4%": the farther end of the interval as a share of the value.
+// withMargin returns "1.23 ±4%": the farther end of the interval as a share of the value.
 func (c Cell) withMargin(m Metric) string {
 	e, ok := c.estimate(m)
 	far := math.Max(e.High-e.Value, e.Value-e.Low)
@@ -78,7 +78,7 @@ func (c Cell) withMargin(m Metric) string {
 	return fmt.Sprintf("%s ±%.0f%%", threeDigits(e.Value), 100*far/e.Value)
 }
 
-// withEnds is the same as "1.23 (1.20 to 1.31)".
+// withEnds returns the same as "1.23 (1.20 to 1.31)".
 func (c Cell) withEnds(m Metric) string {
 	e, ok := c.estimate(m)
 	switch {
@@ -90,7 +90,7 @@ func (c Cell) withEnds(m Metric) string {
 	return withEnds(e)
 }
 
-// withEnds is "1.23 (1.20 to 1.31)".
+// withEnds returns "1.23 (1.20 to 1.31)".
 func withEnds(e Estimate) string {
 	if !e.HasInterval() || math.IsInf(e.Low, 0) {
 		return threeDigits(e.Value)
@@ -98,7 +98,7 @@ func withEnds(e Estimate) string {
 	return fmt.Sprintf("%s (%s to %s)", threeDigits(e.Value), threeDigits(e.Low), threeDigits(e.High))
 }
 
-// spreadText is the common value of all runs, or their median with the least and the greatest.
+// spreadText returns the common value of all runs, or their median with the least and the greatest.
 func spreadText(e Estimate, write func(float64) string) string {
 	if e.Low == e.High {
 		return write(e.Value)
@@ -118,7 +118,7 @@ func SingleLine(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// shortDigest is a prefix of a digest.
+// shortDigest returns a prefix of a digest.
 func shortDigest(digest string) string {
 	if digest == "" {
 		return "-"

@@ -22,7 +22,7 @@ const (
 	PreferredMix = "preferredmix"
 )
 
-// Constraints are all constraints.
+// Constraints returns all constraints.
 func Constraints() []string {
 	return []string{NodeAffinity, Taints, PodAffinity, AntiAffinity, Spread, SpreadNodes, Mixed,
 		PreferredNodeAffinity, SoftTaints, PreferredAffinity, PreferredAntiAffinity, PreferredSpread, PreferredSpreadNodes,

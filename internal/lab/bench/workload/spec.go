@@ -38,7 +38,7 @@ type Spec struct {
 	AtOnce         int `json:"atOnce,omitempty"` // preemptors submitted together, before a victim is confirmed
 }
 
-// Text is s as JSON.
+// Text returns s as JSON.
 func (s Spec) Text() string {
 	text, err := json.Marshal(s)
 	if err != nil { // NaN and infinity

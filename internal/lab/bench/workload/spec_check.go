@@ -39,7 +39,7 @@ const (
 // MaxSafeSaturation is the saturation up to which every ask fits on a node.
 const MaxSafeSaturation = 0.9
 
-// DefaultSpec is the workload without flags: a thousand leaves on five levels, with one application
+// DefaultSpec returns the workload without flags: a thousand leaves on five levels, with one application
 // each, and all asks fit.
 func DefaultSpec() Spec {
 	return Spec{
@@ -49,7 +49,7 @@ func DefaultSpec() Spec {
 	}
 }
 
-// Check is an error with a line for everything that is wrong with a workload, in terms of the flags;
+// Check returns an error with a line for everything that is wrong with a workload, in terms of the flags;
 // nil: it is valid.
 func (s Spec) Check() error {
 	c := checks{}
@@ -153,7 +153,7 @@ func (s Spec) checkPace() error {
 	return nil
 }
 
-// events is the number of events that are sent at a rate.
+// events returns the number of events that are sent at a rate.
 func (s Spec) events() float64 {
 	if s.Churn > 0 {
 		return s.Churn * float64(s.Asks)

@@ -6,5 +6,5 @@ const (
 	PreferredRack = "zone-rack" // one zone must have all members of a gang, and one rack should
 )
 
-// Topologies are all topologies.
+// Topologies returns all topologies.
 func Topologies() []string { return []string{RequiredRack, PreferredRack} }
