@@ -32,11 +32,11 @@ type TaskGroup struct {
 	ended        int               // those that ended otherwise
 }
 
-// Live returns how many placeholders have not ended. One that has timed out has ended when its release was ordered.
+// Live returns how many placeholders have not ended. One that has timed out counts as ended once its release is
+// ordered.
 func (t *TaskGroup) Live() int { return t.Count - t.Replaced - t.TimedOut - t.ended }
 
-// New returns the gang of an application without placeholders, except for virtual ones, which there are from the
-// beginning.
+// New returns the gang of an application without placeholders. Virtual ones exist from the beginning.
 func New(s Spec) *Gang {
 	g := &Gang{spec: s, members: make([]int, len(s.Virtual))}
 	for _, v := range s.Virtual {
@@ -55,8 +55,8 @@ func (g *Gang) Requested() resources.Amounts { return g.spec.Requested }
 // Groups returns the task groups that have had a placeholder, in the order of the first one. Read-only.
 func (g *Gang) Groups() []TaskGroup { return g.groups }
 
-// Admits reports whether a real ask may name a task group: g has it, or has none at all, as when the resource manager
-// sends no placeholders, or g is nil (ASK-65).
+// Admits reports whether a real ask may name a task group: g has the group, or g is nil or has no groups at all, as
+// when the resource manager sends no placeholders (ASK-65).
 func (g *Gang) Admits(taskGroup string) bool {
 	return g == nil || len(g.groups) == 0 || g.find(taskGroup) != nil
 }
@@ -77,7 +77,7 @@ func (g *Gang) Complete(held resources.Amounts) bool {
 }
 
 // Add counts a new placeholder, as an ask or as an allocation, and begins the timeout if it is the only live one. It
-// reports whether the task group holds asks back that it did not hold back before.
+// reports whether the task group holds asks back from now on.
 func (g *Gang) Add(taskGroup string, amounts resources.Amounts, now time.Time) (holds bool) {
 	t := g.find(taskGroup)
 	if t == nil {
@@ -142,7 +142,8 @@ func (g *Gang) Deadline() time.Time { return g.deadline }
 // Expire ends the timeout.
 func (g *Gang) Expire() { g.deadline = time.Time{} }
 
-// Resume records that the application fell back to ordinary scheduling, and may wait without asks for those of the RM.
+// Resume records that the application fell back to ordinary scheduling; it may then wait without asks for those of the
+// RM.
 func (g *Gang) Resume() { g.resumed = true }
 
 // Resumed reports whether Resume was called.

@@ -7,7 +7,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// Style says what becomes of an application whose gang was not complete in time.
+// Style says what happens to an application whose gang was not complete in time.
 type Style uint8
 
 // The styles.
@@ -38,8 +38,8 @@ type Spec struct {
 	Virtual   []VirtualGroup // task groups whose placeholders are virtual; empty: the RM sends placeholders
 }
 
-// TimeoutOf returns a timeout in milliseconds. Zero, a negative number and one that is too large for a duration are not
-// declared: 0 (GAN-2).
+// TimeoutOf converts a timeout in milliseconds. Zero, a negative number and one that is too large for a duration mean
+// that no timeout is declared: 0 (GAN-2).
 func TimeoutOf(milliseconds int64) time.Duration {
 	if milliseconds <= 0 || milliseconds > math.MaxInt64/int64(time.Millisecond) {
 		return 0
@@ -52,12 +52,11 @@ func (s *Spec) Declared() bool {
 	return !s.Requested.IsZero() || s.Timeout > 0 || s.Style != Soft || !s.Created.IsZero() || len(s.Virtual) > 0
 }
 
-// minTimeout is the least time that a gang has, however old its application is.
+// minTimeout is the shortest timeout of a gang, however old its application is.
 const minTimeout = time.Millisecond
 
-// deadline returns the end of a timeout that begins at now. It counts from the creation of the application, if that is
-// known
-// and earlier (GAN-2).
+// deadline returns the end of a timeout that begins at now. The timeout counts from the creation of the application, if
+// that is known and earlier (GAN-2).
 func (s *Spec) deadline(now time.Time) time.Time {
 	timeout, from := s.Timeout, now
 	if timeout <= 0 {

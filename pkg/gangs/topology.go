@@ -18,9 +18,9 @@ const (
 // NoLevel is the level of a topology that does not require, or does not prefer, a topology domain.
 const NoLevel = -1
 
-// Topology is in which topology domains the members of a task group are placed (GAN-29). The zero value is none.
+// Topology says in which topology domains the members of a task group are placed (GAN-29). The zero value is none.
 type Topology struct {
-	Levels    []string // labels of nodes, the coarsest first; empty: no topology
+	Levels    []string // index of the level at which one domain must have all members; NoLevel: none
 	Required  int      // index of the level of which one domain must have all members; NoLevel: none
 	Preferred int      // index of the level at which the search for a domain begins, finer than Required; NoLevel: none
 }
@@ -120,8 +120,8 @@ func levelOf(levels []string, name string, label *string) (level int, err error)
 }
 
 // refuseTopology returns an error if a task group of an application has a topology although its placeholders are not
-// virtual: they are placed one by one, and nothing plans them as a whole (GAN-29). What else the tag has is not read,
-// so no other mistake in it is one here.
+// virtual: they are placed one by one, and nothing plans them as a whole (GAN-29). It reads nothing else of the tag, so
+// other mistakes in it are not reported.
 func refuseTopology(tags map[string]string) error {
 	text := tags[TaskGroupsTag]
 	if !strings.Contains(text, `"topology"`) {

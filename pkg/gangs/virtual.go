@@ -39,7 +39,7 @@ type VirtualGroup struct {
 }
 
 // ReadVirtual reads the task groups of an application whose placeholders are virtual; nil: they are not (GAN-19). An
-// error says what of the tags is wrong; also that a task group has a topology although they are not (GAN-29).
+// error says what is wrong with the tags; so does a topology without virtual placeholders (GAN-29).
 func ReadVirtual(tags map[string]string) ([]VirtualGroup, error) {
 	text, ok := tags[VirtualPlaceholdersTag]
 	if !ok {
@@ -189,7 +189,7 @@ func (g *Gang) MinMember(taskGroup string) int {
 }
 
 // CountMember adds n to the number of pending asks of a task group, if they wait to be placed together. It reports
-// whether they do. Then a refusal ends: other asks may be placed.
+// whether they do. If so, a refusal ends: the group of asks has changed.
 func (g *Gang) CountMember(taskGroup string, n int) (waits bool) {
 	if g.MinMember(taskGroup) == 0 {
 		return false
@@ -254,7 +254,7 @@ func (g *Gang) PlaceTogether() {
 	g.endVirtual(func(t *TaskGroup, n int) { t.Replaced += n })
 }
 
-// TimeOutVirtual counts that all virtual placeholders have timed out: the members do not wait for each other any more.
+// TimeOutVirtual counts that all virtual placeholders have timed out: the members no longer wait for each other.
 func (g *Gang) TimeOutVirtual() {
 	g.endVirtual(func(t *TaskGroup, n int) { t.TimedOut += n })
 }

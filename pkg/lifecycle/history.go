@@ -87,7 +87,7 @@ func truncate(s string) string {
 	return strings.ToValidUTF8(s[:maxMessageBytes-len(ellipsis)], "") + ellipsis
 }
 
-// History is the completed or the rejected applications of a partition, oldest first. Records leave it when their
+// History holds the completed or the rejected applications of a partition, oldest first. Records leave it when their
 // retention time is over or when there are too many (APP-38 to APP-40).
 type History struct {
 	retention  time.Duration

@@ -36,7 +36,7 @@ func (r Reason) String() string {
 	}[r]
 }
 
-// Change is the entry of an application into a state, as its log has it. It is small because each application
+// Change records that an application entered a state. It is small because each application
 // in the partition and in the history has several.
 type Change struct {
 	at     int64 // nanoseconds since 1970
@@ -44,7 +44,7 @@ type Change struct {
 	Reason Reason
 }
 
-// NewChange returns the entry into a state at a time.
+// NewChange returns the change to a state at a time.
 func NewChange(to State, reason Reason, at time.Time) Change {
 	return Change{State: to, Reason: reason, at: at.UnixNano()}
 }
@@ -59,7 +59,7 @@ const (
 	keptFirstEntries = 4
 )
 
-// Log is the states that an application entered after New, oldest first.
+// Log lists the states that an application entered after New, oldest first.
 type Log []Change
 
 // With returns the log with one more entry. A full log loses the oldest entry after the first

@@ -43,7 +43,7 @@ func (e Event) String() string {
 		"expireApplication", "resumeApplication"}[e]
 }
 
-// transitions are all state transitions (APP-1).
+// transitions lists all state transitions (APP-1).
 var transitions = [...]struct {
 	from  State
 	event Event
@@ -72,7 +72,7 @@ var transitions = [...]struct {
 	{Rejected, ExpireApplication, Expired},
 }
 
-// nextState is the transitions by state and event; noTransition: there is none.
+// nextState maps state and event to the next state; noTransition: there is none.
 var nextState = func() (n [states][events]State) {
 	for s := range n {
 		for e := range n[s] {

@@ -19,8 +19,8 @@ type ClassQuota struct {
 // CountsAllUsers reports whether the quota counts all users together.
 func (q *ClassQuota) CountsAllUsers() bool { return len(q.Users)+len(q.Groups) == 0 }
 
-// Scope has the class quotas of one queue with the same match, in the order of the document. As for limits,
-// Wildcard holds for the users or groups that no quota of the scope names.
+// Scope holds the class quotas of one queue with the same match, in the order of the document. As for limits, Wildcard
+// stands for the users or groups that no quota of the scope names.
 type Scope struct {
 	Match  Selector
 	Quotas []ClassQuota

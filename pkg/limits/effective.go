@@ -25,7 +25,7 @@ func (b Bound) Equal(c Bound) bool {
 	return b.MaxApplications == c.MaxApplications && b.MaxResources.Equal(c.MaxResources)
 }
 
-// Path has the limits of a queue and of the queues above it, the queue itself first.
+// Path holds the limits of a queue and of the queues above it, the queue itself first.
 type Path []*Index
 
 // UserBound returns the bound of a user along the path: ForUser of each queue, tightened (LIM-3).
@@ -51,8 +51,8 @@ func (p Path) GroupBound(name string) Bound {
 	return out
 }
 
-// ResolveGroup returns the group that an application of a user with these groups counts for: that of the first queue,
-// from the leaf up, where a limit applies (LIM-6). ok is false when none does (LIM-9).
+// ResolveGroup returns the group that an application of a user with these groups counts for: the group of the first
+// queue, from the leaf up, in which a limit applies (LIM-6). ok is false when no limit applies (LIM-9).
 func (p Path) ResolveGroup(groups []string) (group string, ok bool) {
 	for _, at := range p {
 		if g, ok := at.ResolveGroup(groups); ok {

@@ -58,7 +58,7 @@ func (x *Index) ForUser(user string) (Limit, bool) {
 	return x.at(x.names.forUser(user))
 }
 
-// ForGroup returns the limit that holds for a group. Wildcard is a group like any other here; ResolveGroup says which
+// ForGroup returns the limit that holds for a group. Here Wildcard is a group like any other; ResolveGroup says which
 // users count in it.
 func (x *Index) ForGroup(group string) (Limit, bool) {
 	if x == nil {
@@ -76,8 +76,8 @@ func (x *Index) at(i int, ok bool) (Limit, bool) {
 }
 
 // ResolveGroup returns the group that a user with these groups counts for: the first that a limit names and the user
-// has, or else Wildcard if a limit names that (LIM-6, LIM-8). ok is false when no group limit applies; then the queue
-// above decides.
+// has, or else Wildcard if a limit names it (LIM-6, LIM-8). ok is false when no group limit applies; the queue above
+// decides then.
 func (x *Index) ResolveGroup(groups []string) (group string, ok bool) {
 	if x == nil {
 		return "", false

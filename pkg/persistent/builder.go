@@ -5,8 +5,8 @@ import "slices"
 // Builder builds Lists. A Builder is not safe for concurrent use; its Lists are. The zero value needs Compare
 // before its first use.
 type Builder[T any] struct {
-	// Compare is the order of the items. Items for which it is 0 have the same key: the list has
-	// the one that was put last. It must not change.
+	// Compare orders the items. Items for which it returns 0 have the same key: the list has the one that was put last. It
+	// must not change.
 	Compare func(a, b *T) int
 
 	pages     []*page[T]

@@ -65,7 +65,7 @@ func isQualified(path string) bool {
 	return len(path) > len(Root) && strings.EqualFold(path[:len(Root)+1], Root+".")
 }
 
-// queueNamePattern is the legal name of one level of a path (PLC-11).
+// queueNamePattern matches a legal name of one level of a path (PLC-11).
 var queueNamePattern = regexp.MustCompile(fmt.Sprintf(`^[a-zA-Z0-9_:#/@-]{1,%d}$`, maxQueueNameLength))
 
 const maxQueueNameLength = 64 // in bytes (CFG-36)

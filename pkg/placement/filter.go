@@ -8,7 +8,7 @@ import (
 
 // Filter restricts a rule to some users and groups (PLC-22 to PLC-26). The zero value passes every user.
 type Filter struct {
-	Deny          bool           // matching users and groups do not pass, instead of those that do not match
+	Deny          bool           // matching users and groups do not pass; otherwise those that do not match do not
 	Users, Groups []string       // exact names
 	UserPattern   *regexp.Regexp // unanchored; nil: none
 	GroupPattern  *regexp.Regexp // unanchored; nil: none

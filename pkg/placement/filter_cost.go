@@ -8,7 +8,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// What the regular expressions of filters cost is bounded, because decisions wait while an application is placed. Go
+// The cost of the regular expressions of filters is bounded, because decisions wait while an application is placed. Go
 // matches an expression in at most as many steps as the size of its program times the length of the name, about 10 ns
 // each (BenchmarkPlace_WorstFilters).
 const (
@@ -28,7 +28,7 @@ func patternSize(e *regexp.Regexp) int {
 		return 0
 	}
 	size := len(e.String())
-	if parsed, err := syntax.Parse(e.String(), syntax.Perl); err == nil { // it is valid: it has been compiled
+	if parsed, err := syntax.Parse(e.String(), syntax.Perl); err == nil { // it was compiled, so it is valid
 		if program, err := syntax.Compile(parsed.Simplify()); err == nil {
 			size = max(size, len(program.Inst))
 		}

@@ -40,8 +40,7 @@ const (
 	DefaultQueue = "root.default" // used if no rule places the application and it exists (PLC-6)
 )
 
-// ErrNoMatch is the error if no rule derives a usable queue. It is wrapped with the reason of each rule
-// (PLC-7).
+// ErrNoMatch is returned if no rule derives a usable queue. It is wrapped with the reason of each rule (PLC-7).
 var ErrNoMatch = errors.New("no placement rule matched")
 
 // Place returns the queue of a submission: an existing leaf that is neither draining nor drained, or a path that does
@@ -105,7 +104,7 @@ func (e Trace) unplaced(s Submission, err error) Trace {
 	return e
 }
 
-// checkUsable makes the step passed over if its queue cannot take an application of u.
+// checkUsable turns the step into one that is passed over if its queue cannot take an application of u.
 func (s *Step) checkUsable(u security.User, t Tree) {
 	if reason := unusableReason(s.Path, u, t); reason != "" {
 		s.Outcome, s.Reason = PassedOver, reason

@@ -55,13 +55,13 @@ func Kinds() (all []Kind) {
 // Rule derives a queue from a submission, or is passed over.
 type Rule struct {
 	Kind   Kind
-	Create bool   // the queue may be one that does not exist yet (PLC-15)
+	Create bool   // the queue need not exist yet (PLC-15)
 	Value  string // the queue of a Fixed rule (lower case), the tag of a Tag rule, otherwise empty
 	Filter Filter
 	Parent *Rule // the rule for the queue above (PLC-14); nil: root
 }
 
-// String returns the rule in reasons: "tag namespace", or "provided".
+// String returns the rule as reasons name it: "tag namespace", or "provided".
 func (r *Rule) String() string {
 	if r.Value == "" {
 		return r.Kind.String()

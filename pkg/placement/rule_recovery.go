@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// The recovery queue, for forced applications that no rule places (PLC-28, PLC-29). It is created on demand, no
-// access list opens it, and it has nothing of a child template.
+// The recovery queue, for forced applications that no rule places (PLC-28, PLC-29). It is created on demand, no access
+// list opens it, and no child template applies to it.
 const (
 	RecoveryQueue     = Root + "." + RecoveryQueueName
 	RecoveryQueueName = "@recovery@" // the last level of RecoveryQueue

@@ -14,7 +14,7 @@ func (r *Rule) tagName(s Submission) (name string, qualified bool, reason string
 	return name, isQualified(name), ""
 }
 
-// findTag returns the value of a tag, whose name matches in any case. Of several the first by name counts.
+// findTag returns the value of a tag, whose name matches in any case. If several match, the first by name counts.
 func findTag(tags map[string]string, name string) string {
 	found := ""
 	for key := range tags {

@@ -14,7 +14,7 @@ type Step struct {
 	Rule    string // Rule.String; root.default and recovery come after all rules
 	Outcome Outcome
 	Path    string // the queue that it derived; empty: none
-	Reason  string // why it is passed over or rejected; empty if it decided
+	Reason  string // why it was passed over or rejected; empty if it decided
 	Parent  *Step  // of its parent rule; nil: it has none, or did not need it
 }
 

@@ -2,9 +2,9 @@ package policies
 
 import "math"
 
-// An abbreviated key is a number that orders like the beginning of a key: if those of two keys differ, the keys
-// compare likewise; if they are equal, the keys must be compared. An index stores them side by side, so that most
-// comparisons read no other object.
+// An abbreviated key is a number that orders like the beginning of a key: if the numbers of two keys differ, the keys
+// compare likewise; if they are equal, a tie is broken by the keys themselves. An index stores the numbers side by
+// side, so that most comparisons read no other object.
 //
 // Of its 64 bits the first 16 have the priority, where priority is compared first, and the others the share or the
 // submission time.

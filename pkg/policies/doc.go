@@ -4,6 +4,6 @@
 // A policy compares small keys, never live objects: package objects fills the keys, keeps them up to date and
 // decides when they are compared.
 //
-// The invariant: every comparison is a total order that ends in a name, an ID or the order of arrival, so that
-// two different things never tie.
+// The invariant: every comparison is a total order: a tie is broken by a name, an ID or the order of arrival, so that
+// two different things are never equal.
 package policies

@@ -36,8 +36,8 @@ type Weight struct {
 	Weight   float64 // above zero
 }
 
-// NodeSortPolicy is a node sort policy with its weights, in the order of resource names, so that floating-point
-// sums are the same everywhere (ORD-46). Values are immutable.
+// NodeSortPolicy is a node sort policy with its weights. The weights are in the order of resource names, so that
+// floating-point sums are the same everywhere (ORD-46). Values are immutable.
 type NodeSortPolicy struct {
 	Sort    NodeSort
 	Weights []Weight
@@ -48,8 +48,8 @@ func DefaultNodeSortPolicy() NodeSortPolicy {
 	return NodeSortPolicy{Sort: NodeSortFair, Weights: []Weight{{"memory", 1}, {resources.VCore, 1}}}
 }
 
-// Score returns the score of a node; the lower goes first. available and total return the quantities of a resource of
-// the node; a resource of which the node has none does not count (ORD-42).
+// Score returns the score of a node; the node with the lower score goes first. available and total return the
+// quantities of a resource of the node; a resource that the node lacks does not count (ORD-42).
 func (o NodeSortPolicy) Score(available, total func(resource string) resources.Quantity) float64 {
 	var used, weights float64
 	for _, w := range o.Weights {
@@ -85,15 +85,15 @@ type NodeKey struct {
 	ID    string
 }
 
-// CompareNodes orders two nodes: by score, then by ID (ORD-45). The IDs are read only if the scores are
-// equal: each is in memory of its own.
+// CompareNodes orders two nodes: by score; a tie is broken by ID (ORD-45). The IDs are read only for a tie: each is in
+// memory of its own.
 func CompareNodes(a, b *NodeKey) int {
 	switch {
 	case a.Score < b.Score:
 		return -1
 	case a.Score > b.Score:
 		return 1
-	case a.Score != b.Score: // one is not a number, or both
+	case a.Score != b.Score: // at least one is NaN
 		if c := cmp.Compare(a.Score, b.Score); c != 0 {
 			return c
 		}

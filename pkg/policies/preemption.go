@@ -22,7 +22,7 @@ const (
 	PriorityPreemptionFence                              // "fence": also in other queues, up to the preemption fence
 )
 
-// VictimUnit is which allocations of a queue are preempted together (property preemption.victim.unit, which
+// VictimUnit says which allocations of a queue are preempted together (property preemption.victim.unit, which
 // YuniKorn does not have, PRE-50).
 type VictimUnit uint8
 
@@ -41,8 +41,8 @@ type BudgetPolicy uint8
 
 // The budget policies. They are inherited.
 const (
-	BudgetsBestEffort BudgetPolicy = iota // victims beyond a budget only if there is no other plan
-	BudgetsStrict                         // no victim beyond a budget
+	BudgetsBestEffort BudgetPolicy = iota // a budget is violated only if there is no other plan
+	BudgetsStrict                         // a budget is never violated
 	BudgetsIgnored                        // budgets do not count
 )
 
@@ -55,12 +55,12 @@ type VictimOrder uint8
 // The victim orders. They are inherited.
 const (
 	VictimOrderCompatible VictimOrder = iota // as YuniKorn: opted in, not originator, then the newest first
-	VictimOrderPriority                      // the priority counts behind opt-out and originator
+	VictimOrderPriority                      // priority counts too, after opt-out and originator
 )
 
 func (o VictimOrder) String() string { return [...]string{"compatible", "priority"}[o] }
 
-// VictimQoS is whether the quality of service is compared between victims of equal priority (property
+// VictimQoS says whether the quality of service is compared between victims of equal priority (property
 // preemption.victim.qos, which YuniKorn does not have, PRE-45).
 type VictimQoS uint8
 

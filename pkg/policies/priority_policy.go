@@ -49,7 +49,7 @@ func (c CurrentPriority) String() string {
 // PriorityPolicy says how a queue exposes the priorities below it to its parent (property priority.policy).
 type PriorityPolicy uint8
 
-// The priority policies. Neither is inherited, neither has an effect on root (PRI-16).
+// The priority policies. They are not inherited, and have no effect on root (PRI-16).
 const (
 	PriorityDefault PriorityPolicy = iota // the highest priority below plus the offset
 	PriorityFence                         // the offset, whatever is pending below (PRI-12)
@@ -58,7 +58,7 @@ const (
 func (p PriorityPolicy) String() string { return [...]string{"default", "fence"}[p] }
 
 // ApplyOffset returns the priority that a queue exposes to its parent when c is the highest below it: c, or 0 with a
-// fence, plus the offset, clamped to int32 (PRI-9, PRI-10, PRI-12). With nothing pending the result is nothing
+// fence, plus the offset, clamped to int32 (PRI-9, PRI-10, PRI-12). If nothing is pending below, the result is nothing
 // pending, whatever the policy (PRI-13).
 func (p PriorityPolicy) ApplyOffset(c CurrentPriority, offset int32) CurrentPriority {
 	switch {

@@ -32,7 +32,7 @@ func AppSorts() (all []AppSort) {
 	return all
 }
 
-// PrioritySort is whether priority is compared first (application.sort.priority). It is inherited only as
+// PrioritySort says whether priority is compared first (application.sort.priority). It is inherited only as
 // PriorityIgnored.
 type PrioritySort uint8
 
@@ -52,8 +52,9 @@ type QueueKey struct {
 	Pending  resources.Quantity // the sum of its pending quantities over all resources (ORD-22)
 }
 
-// CompareQueues orders two siblings: by priority, then the smaller fair share, then the larger pending sum, then
-// the path; with PriorityIgnored fair share goes before priority (ORD-14, ORD-15).
+// CompareQueues orders two siblings: by priority, then the smaller fair share, which is their dominant share; with
+// PriorityIgnored the share goes before priority (ORD-14, ORD-15). A tie is broken by the larger sum of pending
+// quantities, and then by path, so that two queues are never equal (ORD-22).
 func CompareQueues(a, b *QueueKey, by PrioritySort) int {
 	if by == PriorityFirst {
 		if c := b.Priority.Compare(a.Priority); c != 0 {
@@ -83,9 +84,8 @@ type AppKey struct {
 	Started   bool             // it has had its first allocation; compared by CompareStateAware only
 }
 
-// CompareApps orders two applications of the same leaf: by priority and then by submission time (FIFO,
-// StateAware) or usage (Fair), with PriorityIgnored in the reverse order, and last by ID (ORD-25 to ORD-27,
-// ORD-36).
+// CompareApps orders two applications of the same leaf: by priority and then by submission time (FIFO, StateAware) or
+// usage (Fair), with PriorityIgnored in the reverse order. A tie is broken by ID (ORD-25 to ORD-27, ORD-36).
 func (s AppSort) CompareApps(a, b *AppKey, by PrioritySort) int {
 	priority := b.Priority.Compare(a.Priority)
 	if by == PriorityFirst && priority != 0 {
@@ -106,9 +106,9 @@ func (s AppSort) CompareApps(a, b *AppKey, by PrioritySort) int {
 	return cmp.Compare(a.ID, b.ID)
 }
 
-// CompareStateAware orders the applications of a StateAware leaf that have not ramped up; only the first of them
-// is considered (ORD-32, ORD-34): by priority unless it is ignored, then an application with its first allocation
-// before one without, then by submission time, then by ID.
+// CompareStateAware orders the applications of a StateAware leaf that have not ramped up; only the first of them is
+// considered (ORD-32, ORD-34). It orders by priority unless that is ignored; then an application with its first
+// allocation comes before one without; then by submission time. A tie is broken by ID.
 func CompareStateAware(a, b *AppKey, by PrioritySort) int {
 	if by == PriorityFirst {
 		if c := b.Priority.Compare(a.Priority); c != 0 {
@@ -139,7 +139,7 @@ type AskKey struct {
 	Arrival  uint64 // sequence number of the ask in the partition; unique
 }
 
-// CompareAsks orders the asks of one application: by priority, then creation time, then arrival (ORD-37).
+// CompareAsks orders the asks of one application: by priority, then creation time; a tie is broken by arrival (ORD-37).
 func CompareAsks(a, b *AskKey) int {
 	if c := cmp.Compare(b.Priority, a.Priority); c != 0 {
 		return c

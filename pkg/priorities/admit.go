@@ -17,18 +17,18 @@ type Request struct {
 // Admission is the priority of an admitted ask.
 type Admission struct {
 	Priority int32
-	Class    *Class // its class; nil: none, and the policy that it sends counts
+	Class    *Class // its priority class; nil: it has none, and the policy that it sends counts
 	Preempts bool   // it may preempt; undefined without Class
 }
 
-// Admit determines priority, class and preemption policy of a new ask (PRI-37 to PRI-43).
+// Admit determines priority, priority class and preemption policy of a new ask (PRI-37 to PRI-43).
 //
-// An ask that names a class has the number and the policy of the class; other values that it sends reject it. An
-// ask without a class is of the default class; if there is none, it has what it sends.
+// An ask that names a priority class gets the number and the policy of the class; if it also sends other values, it is
+// rejected. An ask without a class is of the default class; if there is none, it keeps what it sends.
 //
-// Existing shims name no class and send the number that Kubernetes resolved. So a number without a class counts,
-// unless strict: then it rejects the ask if it is neither 0 nor that of the default. If not strict, a policy that
-// comes without a class can only take the right to preempt away (PRI-42).
+// Existing shims name no class and send the number that Kubernetes resolved. So a number without a class counts. With
+// strict, an ask without a class is rejected if its number is neither 0 nor that of the default. Without strict, a
+// policy that comes without a class can only take away the right to preempt (PRI-42).
 func Admit(r Registry, q Request, strict bool) (Admission, *Problem) {
 	c, named := r.Default(), q.Class != ""
 	if named {
@@ -62,9 +62,9 @@ func Admit(r Registry, q Request, strict bool) (Admission, *Problem) {
 	return g, nil
 }
 
-// AdmitRecovered admits a reported allocation, which is never rejected (PRI-46): classes may have changed
-// since it was admitted. The number that it sends counts, except that 0 with a class that exists means the number
-// of the class.
+// AdmitRecovered admits a reported allocation, which is never rejected (PRI-46): priority classes may have changed
+// since it was admitted. The number that it sends counts, except that 0 with a class that exists means the number of
+// the class.
 func AdmitRecovered(r Registry, q Request) Admission {
 	c, ok := r.Get(registry.Key{Name: q.Class})
 	if !ok || q.Priority != 0 && q.Priority != c.Value {

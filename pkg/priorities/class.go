@@ -15,7 +15,7 @@ const (
 	NodeCritical    = 2_000_001_000 // of system-node-critical
 )
 
-// Policy is whether asks of a class may preempt (PRI-30). The zero value is the default.
+// Policy says whether asks of a class may preempt (PRI-30). The zero value is the default.
 type Policy uint8
 
 // The policies.
@@ -49,8 +49,8 @@ type Class struct {
 	GlobalDefault bool   // asks without a class are of this class
 	Policy        Policy
 	Description   string // any UTF-8 text
-	// SubmitACL has the users and groups that may name the class (PRI-44). nil: all, but none for a system
-	// class. It is not checked for asks that are of the class by default.
+	// SubmitACL lists the users and groups that may name the class (PRI-44). nil: all may, but nobody may name a system
+	// class. It is not checked for asks that get the class by default.
 	SubmitACL *security.ACL
 }
 
@@ -81,7 +81,7 @@ func (c *Class) Equal(d *Class) bool {
 
 const systemPrefix = "system-"
 
-// systemValues are the values of the system classes.
+// systemValues holds the values of the system classes.
 var systemValues = map[string]int32{
 	"system-cluster-critical": ClusterCritical,
 	"system-node-critical":    NodeCritical,

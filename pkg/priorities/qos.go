@@ -7,8 +7,8 @@ const QoSTag = "kubernetes.io/meta/qosClass"
 // QoS is a quality-of-service class of Kubernetes, the lowest first (PRE-45).
 type QoS uint8
 
-// The quality-of-service classes. A missing value is Burstable, the middle one: it is not known then whether the
-// pod requests nothing, or uses no more than it requests.
+// The quality-of-service classes. A missing value is Burstable, the middle one: it is then not known whether the pod
+// requests nothing, or uses no more than it requests.
 const (
 	BestEffort QoS = iota // the pod requests nothing
 	Burstable             // the pod may use more than it requests

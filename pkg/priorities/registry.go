@@ -6,9 +6,9 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/registry"
 )
 
-// Registry is a set of priority classes, by name. The zero value has the system classes only (PRI-26); one class at
-// most is the global default, of which asks without a class are (PRI-41). A deleted class may be in use: asks of it
-// keep their number (PRI-34).
+// Registry is a set of priority classes, by name. The zero value has the system classes only (PRI-26). At most one
+// class is the global default: asks without a class are of it (PRI-41). A class may be deleted while asks are of it:
+// they keep their number (PRI-34).
 type Registry = registry.Registry[Class, *Class]
 
 // New returns a registry of these classes and the system classes, which may be among them. The error joins a

@@ -23,7 +23,7 @@ type Account struct {
 	members         []*Application   // in no order
 	fit             feasibility.Mask // the shapes that are within max, without those of applications that may not start
 
-	Recorded bool // for the caller: it is in a list of changed accounts
+	Recorded bool // for the caller: the account is in a list of changed accounts
 }
 
 // Membership is the membership of an application in an account.
@@ -55,14 +55,14 @@ func (x *Account) Running() int { return x.running }
 // Members returns the applications of the user or group, in no order. Read-only.
 func (x *Account) Members() []*Application { return x.members }
 
-// LimitsResources reports whether the limit is on resources, too.
+// LimitsResources reports whether the limit also bounds resources.
 func (x *Account) LimitsResources() bool { return len(x.max) > 0 }
 
 // LimitsApplications reports whether the limit has max applications.
 func (x *Account) LimitsApplications() bool { return x.maxApplications > 0 }
 
-// Current returns the account of the user or group in the queue of x now; nil: there is none. It is another one than x
-// if all accounts were built again.
+// Current returns the present account of the user or group in the queue of x; nil: there is none. It differs from x
+// after all accounts were built again.
 func (x *Account) Current() *Account { return x.queue.accounts[x.userOrGroup] }
 
 func (x *Account) add(a *Application, used resources.Vector) {
@@ -93,8 +93,7 @@ func (x *Account) remove(at int) {
 // Accounts returns the accounts in q, by user or group; nil: none. Read-only.
 func (q *Queue) Accounts() map[UserOrGroup]*Account { return q.accounts }
 
-// DropAccounts removes the accounts of q, after limits changed. The members must lose their memberships, and join
-// again.
+// DropAccounts removes the accounts of q, after limits changed. The members must lose their memberships and join again.
 func (q *Queue) DropAccounts() { q.accounts = nil }
 
 // AtMaxApplications reports whether no further application of x may start.
@@ -107,9 +106,8 @@ func (x *Account) allows(s *feasibility.Shape) bool {
 	return !(s.Variant() != MaxAppsUnchecked && x.AtMaxApplications()) && x.max.Allows(x.allocated, s.Vector())
 }
 
-// Refit computes the shapes that are within the limit of x, after its usage changed. It reports whether they
-// changed; then the masks of all members may have changed. count is the number of known resources, buffer is
-// overwritten.
+// Refit computes the shapes that are within the limit of x, after its usage changed. It reports whether they changed;
+// the masks of all members may then have changed. count is the number of known resources; buffer is overwritten.
 func (x *Account) Refit(shapes *feasibility.Table, count int, buffer *feasibility.Mask) (changed bool) {
 	shapes.AddResources(count)
 	shapes.SetAll(buffer)
@@ -141,7 +139,8 @@ func (x *Account) CheckFit(shapes *feasibility.Table) error {
 	return nil
 }
 
-// CheckMemberships checks that the accounts of a list it as their member, as many as limits apply to it.
+// CheckMemberships checks that the accounts of a list a as their member, and that there are as many as limits apply to
+// a.
 func (a *Application) CheckMemberships() error {
 	for _, m := range a.memberships {
 		if m.index >= len(m.account.members) || m.account.members[m.index] != a || m.account.Current() != m.account {

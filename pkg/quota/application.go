@@ -9,14 +9,14 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// Application is the quota side of an application: the user and the leaf for which its asks and allocations
-// count, and the accounts that limit it.
+// Application is the quota side of an application: its user, the leaf in which its asks and allocations count, and the
+// accounts that limit it.
 type Application struct {
 	leaf            *Queue
 	memberships     []Membership // in the accounts that limit it, of the leaf first
 	countedRunning  bool         // counted among the running applications of its queues
 	countedInLimits bool         // counted among the running applications of its limits
-	restarting      bool         // has asked again after it had nothing left, and has no allocation since (LIM-19)
+	restarting      bool         // has asked again after it had nothing left, and has had no allocation since (LIM-19)
 	user            security.User
 	owner           any
 }
@@ -110,7 +110,8 @@ func (a *Application) JoinHypothetically(names *resources.NameTable) {
 	})
 }
 
-// Leave removes a from all its accounts, which are returned. Requires: it has no allocations and does not run.
+// Leave removes a from all its accounts and returns its former memberships. Requires: a has no allocations and does not
+// run.
 func (a *Application) Leave() (former []Membership) {
 	former, a.memberships = a.memberships, nil
 	for _, m := range former {
@@ -119,5 +120,5 @@ func (a *Application) Leave() (former []Membership) {
 	return former
 }
 
-// LoseMemberships makes a a member of no account, when all accounts are built again (see Queue.DropAccounts).
+// LoseMemberships ends all memberships of a, when all accounts are built again (see Queue.DropAccounts).
 func (a *Application) LoseMemberships() { a.memberships = nil }

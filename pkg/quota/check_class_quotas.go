@@ -6,7 +6,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// ClassRecount counts what the class quotas should count, to check what they do count.
+// ClassRecount counts what the class quotas should count, to check what they count.
 type ClassRecount struct {
 	want map[*Queue]map[classUsageID]classTotal
 }

@@ -21,8 +21,8 @@ func (e *Enforcement) CheckOrder(exists func(*Queue) bool) (listed map[*Queue]in
 	return listed, nil
 }
 
-// Check checks the violation of a queue, which should be above an enforced max or not, and is listed so often. over:
-// it is above its max, enforced or not.
+// Check checks the violation of a queue. violating says whether the queue should be above an enforced max, listed how
+// often it is listed, and over whether it is above its max, enforced or not.
 func (e *Enforcement) Check(q *Queue, over, violating bool, listed int) error {
 	switch {
 	case q.recheckListed != slices.Contains(e.toRecheck, q):

@@ -28,8 +28,8 @@ func (t *Tree) CheckClassQuotas(a *Application, class string, asked resources.Ve
 	return t.quotaRequired(a, class)
 }
 
-// CheckGrowth returns the error of a class quota that does not allow an ask or allocation of application a and a class
-// to grow by growth; nil: all allow it. A quantity of zero or less is always allowed (QUO-39).
+// CheckGrowth returns an error if a class quota does not allow an ask or allocation of application a and a class to
+// grow by growth. A quantity of zero or less is always allowed (QUO-39).
 func (t *Tree) CheckGrowth(a *Application, class string, growth resources.Vector,
 	names *resources.NameTable) (err error) {
 	a.eachClassQuota(class, func(c classQuotaRef) bool {
@@ -39,7 +39,7 @@ func (t *Tree) CheckGrowth(a *Application, class string, growth resources.Vector
 	return err
 }
 
-// exceededBy returns the error of a class quota that more resources and pods would exceed; nil: they are within it.
+// exceededBy returns an error if more resources and pods would exceed the class quota.
 func (c *classQuotaRef) exceededBy(class string, more resources.Vector, pods int, names *resources.NameTable) error {
 	var used classUsage
 	if m := c.usage(); m != nil {
@@ -74,8 +74,7 @@ func (c *classQuotaRef) exceededBy(class string, more resources.Vector, pods int
 			c.id.quota, c.queue.path, subject, strings.Join(asked, " "), strings.Join(held, " "), strings.Join(allowed, " "))}
 }
 
-// quotaRequired returns the error of an ask that no class quota covers and whose class needs one; nil:
-// it needs none.
+// quotaRequired returns an error if the class of an ask needs a class quota and none covers the ask.
 func (t *Tree) quotaRequired(a *Application, class string) error {
 	var missing []string
 	for _, s := range t.classesNeedingQuota {

@@ -12,14 +12,14 @@ import (
 // admission to release (QUO-34). They are checked at admission only (QUO-36): an admitted ask is
 // placed like any other, so no decision reads them.
 
-// classQuotas is the class quotas of a queue, and what counts in them.
+// classQuotas holds the class quotas of a queue, and what counts in them.
 type classQuotas struct {
 	settings []limits.ClassQuota
 	scopes   scopes
 	usage    map[classUsageID]*classUsage // per quota and user or group with asks or allocations; nil: none
 }
 
-// scopes are the class quotas of a queue, those with the same match together, with their bounds as vectors.
+// scopes holds the class quotas of a queue, those with the same match together, with their bounds as vectors.
 type scopes []scope
 
 type scope struct {
@@ -34,8 +34,8 @@ type hard struct {
 	hasPods bool
 }
 
-// classUsageID is a class quota of a queue and the user or group that it counts; the zero
-// UserOrGroup: all together.
+// classUsageID names a class quota of a queue and the user or group that it counts; the zero UserOrGroup stands for all
+// together.
 type classUsageID struct {
 	quota       string
 	userOrGroup UserOrGroup
@@ -74,7 +74,7 @@ func (all scopes) release(names *resources.NameTable, by resources.Holder) {
 	}
 }
 
-// setClassQuotas makes quotas the class quotas of q and holds their resource names. What counts stays.
+// setClassQuotas sets the class quotas of q and holds their resource names. What counts already stays.
 func (q *Queue) setClassQuotas(quotas []limits.ClassQuota, names *resources.NameTable) {
 	if len(quotas) == 0 {
 		q.classes = nil
@@ -87,7 +87,7 @@ func (q *Queue) setClassQuotas(quotas []limits.ClassQuota, names *resources.Name
 	q.classes = c
 }
 
-// classQuotaRef is a class quota in which an ask counts, and the usage that it counts for.
+// classQuotaRef is a class quota in which an ask counts, with the usage in which it counts.
 type classQuotaRef struct {
 	queue *Queue
 	quota *limits.ClassQuota
@@ -151,8 +151,8 @@ func (a *Application) PostClassUsage(class string, v resources.Vector, sign int)
 	})
 }
 
-// ClearClassUsage makes the class quotas of q count nothing, so that all asks and allocations can be posted
-// again after class quotas changed. Usage above a bound that became smaller stays (QUO-41).
+// ClearClassUsage resets what the class quotas of q count, so that all asks and allocations can be posted again after
+// class quotas changed. Usage above a bound that was lowered stays (QUO-41).
 func (q *Queue) ClearClassUsage() {
 	if q.classes != nil {
 		q.classes.usage = nil
@@ -162,7 +162,7 @@ func (q *Queue) ClearClassUsage() {
 // ClassQuota is a class quota of a queue with its usage, for reading.
 type ClassQuota struct {
 	limits.ClassQuota
-	Used persistent.List[ClassUse] // all together, also if nothing counts; otherwise users before groups, by name
+	Used persistent.List[ClassUse] // all together, even if nothing counts; otherwise users before groups, by name
 }
 
 // ClassUse is the usage of a class quota by one user or group, or by all together. It is immutable.

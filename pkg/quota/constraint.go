@@ -8,7 +8,7 @@ import (
 // ConstraintKind is the kind of a Constraint.
 type ConstraintKind uint8
 
-// The kinds of constraints, in the order in which they are examined.
+// The kinds of constraints, in the order of the checks.
 const (
 	LimitMaxApplications ConstraintKind = iota // maxapplications of a limit of a user or group (LIM-17)
 	QueueMaxApplications                       // maxapplications of a queue (QUO-26)
@@ -28,8 +28,8 @@ type Constraint struct {
 	account *Account // of the limit; nil: it is no limit
 }
 
-// Constraints are the constraints of an application. They are what scheduling, the check before a binding,
-// explanations, dry runs and preemption examine; masks have the same, computed for all shapes at once.
+// Constraints are the constraints of an application. Scheduling, the check before a binding, explanations, dry runs and
+// preemption examine them; masks hold the same, computed for all shapes at once.
 type Constraints struct {
 	a *Application
 }
@@ -37,8 +37,8 @@ type Constraints struct {
 // Constraints returns the constraints of a.
 func (a *Application) Constraints() Constraints { return Constraints{a} }
 
-// Each yields the constraints by kind, those of a kind from the leaf up. Maxapplications that count the
-// application already are none.
+// Each yields the constraints by kind, those of a kind from the leaf up. A bound on applications that counts the
+// application already is no constraint.
 func (c Constraints) Each(yield func(Constraint) bool) {
 	if check := c.a.MaxAppsCheck(); check != MaxAppsUnchecked {
 		for _, m := range c.a.memberships {
@@ -112,8 +112,7 @@ func (c Constraints) BlockedWithinCapacity(s *feasibility.Shape) bool {
 	return false
 }
 
-// FirstTooSmall returns the first constraint within which an ask of shape s can never be. ok is false if there is
-// none.
+// FirstTooSmall returns the first constraint that an ask of shape s can never meet. ok is false if there is none.
 func (c Constraints) FirstTooSmall(s *feasibility.Shape) (first Constraint, ok bool) {
 	for x := range c.Each {
 		if x.TooSmall(s) {
@@ -123,8 +122,8 @@ func (c Constraints) FirstTooSmall(s *feasibility.Shape) (first Constraint, ok b
 	return first, false
 }
 
-// FirstBlockingStart returns the first constraint because of which the application may not run, whatever it asks
-// for. ok is false if there is none.
+// FirstBlockingStart returns the first constraint that keeps the application from running, whatever it asks for. ok is
+// false if there is none.
 func (c Constraints) FirstBlockingStart() (first Constraint, ok bool) {
 	for x := range c.Each {
 		if !x.kind.AboutApplications() {
@@ -168,8 +167,8 @@ func (c Constraint) Blocks(s *feasibility.Shape) bool {
 	return !c.allows(c.allocated(), s.Vector())
 }
 
-// TooSmall reports whether an ask of shape s is not within c even with nothing allocated. The capacity of
-// the cluster is not examined: nodes may join.
+// TooSmall reports whether an ask of shape s exceeds c even with nothing allocated. The capacity of the cluster is not
+// examined: nodes may join.
 func (c Constraint) TooSmall(s *feasibility.Shape) bool {
 	switch c.kind {
 	case LimitMaxResources:
@@ -180,7 +179,7 @@ func (c Constraint) TooSmall(s *feasibility.Shape) bool {
 	return false
 }
 
-// allows reports whether v is within c beside what is used.
+// allows reports whether v is within c in addition to used.
 func (c Constraint) allows(used, v resources.Vector) bool {
 	if c.account != nil {
 		return c.account.max.Allows(used, v)
@@ -250,7 +249,7 @@ func (c Constraint) ReducedInQueue(leaf *Queue) bool {
 	return c.account == nil && c.queue.IsSelfOrAncestorOf(leaf)
 }
 
-// String names what has the bound: "queue root.a", "user ann in queue root.a", "the cluster".
+// String names the owner of the bound: "queue root.a", "user ann in queue root.a", "the cluster".
 func (c Constraint) String() string {
 	switch {
 	case c.account != nil:

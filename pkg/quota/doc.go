@@ -1,4 +1,4 @@
-// Package quota answers what blocks an ask besides the nodes, and by how much.
+// Package quota answers what blocks an ask apart from the nodes, and by how much.
 //
 // It owns the quota side of queues, users and applications: the max and guarantee of each queue and what counts
 // in them, the accounts of users and groups with a limit, max applications, class quotas, the one query for the

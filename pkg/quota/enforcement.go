@@ -9,11 +9,10 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// Quota enforcement (quota-change preemption in YuniKorn). A queue may use more than its max after a reload that
-// lowers the max, or because the RM reported allocations (QUO-47). If quota.preemption.delay is set, the max is
-// enforced after the queue was above it for that time (QUO-48). This file says which queues are due
-// and when; package preemption chooses the victims. Preempting allocations do not count, overdue
-// ones included (QUO-50).
+// Quota enforcement (quota-change preemption in YuniKorn). A queue may use more than its max after a reload that lowers
+// the max, or because the RM reported allocations (QUO-47). If quota.preemption.delay is set, the max is enforced once
+// the queue has been above it for that time (QUO-48). This file decides which queues are due and when; package
+// preemption chooses the victims. Preempting allocations do not count, overdue ones included (QUO-50).
 
 // reevaluationDelay is the minimum time between two searches for victims of a queue (QUO-58).
 const reevaluationDelay = 5 * time.Second
@@ -25,7 +24,7 @@ type violation struct {
 	generation uint64    // of the state of preemption at that search
 }
 
-// Enforcement is the queues above an enforced max, and when to search for victims in them.
+// Enforcement lists the queues above an enforced max, and decides when to search for victims in them.
 type Enforcement struct {
 	violating []*Queue // above an enforced max and not due, by the time of the next evaluation
 	due       []*Queue // above an enforced max and due, the lowest first
@@ -61,7 +60,7 @@ func (q *Queue) SetEnforcement(enforced bool, delay time.Duration) {
 
 func (q *Queue) enforcedAt() time.Time { return q.violation.since.Add(q.enforcementDelay) }
 
-// nextEvaluation returns the earliest time of the next search for victims. Requires: q is above its max.
+// nextEvaluation returns the earliest time for the next search for victims. Requires: q is above its max.
 func (q *Queue) nextEvaluation() time.Time {
 	at := q.enforcedAt()
 	if again := q.violation.evaluated.Add(reevaluationDelay); !q.violation.evaluated.IsZero() && again.After(at) {
@@ -70,7 +69,7 @@ func (q *Queue) nextEvaluation() time.Time {
 	return at
 }
 
-// violationChanged reports whether q.violation is out of date; Update updates it.
+// violationChanged reports whether q.violation is out of date; Update corrects it.
 func (q *Queue) violationChanged() bool {
 	return (q.enforced && q.ExceedsMax()) != (q.violation != nil)
 }
@@ -90,9 +89,9 @@ func (e *Enforcement) RecheckSettings(q *Queue) {
 	}
 }
 
-// Update updates which queues are above an enforced max. For a queue that rose above it
-// the delay begins; for a queue that fell within it enforcement is called off, and the delay begins
-// anew if it rises again (QUO-48, QUO-49). It calls changed for each queue that was rechecked.
+// Update finds out which queues are above an enforced max. For a queue that rose above it the delay begins. For a queue
+// that fell within it enforcement ends; the delay begins again if the queue rises again (QUO-48, QUO-49). It calls
+// changed for each queue that was rechecked.
 func (e *Enforcement) Update(now time.Time, changed func(*Queue)) {
 	for _, q := range e.toRecheck {
 		switch q.recheckListed = false; {
@@ -124,16 +123,16 @@ func compareEvaluations(a, b *Queue) int {
 	return cmp.Or(a.nextEvaluation().Compare(b.nextEvaluation()), cmp.Compare(a.path, b.path))
 }
 
-// ApplySettings sorts the queues above an enforced max again, as their delays may have changed.
-// Queues that were due wait again for their time.
+// ApplySettings sorts the queues above an enforced max again, as their delays may have changed. Queues that were due
+// wait for their time again.
 func (e *Enforcement) ApplySettings() {
 	e.violating = append(e.violating, e.due...)
 	e.due = e.due[:0]
 	slices.SortFunc(e.violating, compareEvaluations)
 }
 
-// NextDue returns the next time at which to search for victims although no command comes: for the
-// first time, or because the generation is another one than at the last search. ok is false if there is none.
+// NextDue returns the next time at which to search for victims although no command comes: a queue is to be searched for
+// the first time, or the generation has changed since its last search. ok is false if there is none.
 func (e *Enforcement) NextDue(generation uint64) (time.Time, bool) {
 	for _, q := range e.violating {
 		if q.violation.evaluated.IsZero() || q.violation.generation != generation {
@@ -161,9 +160,9 @@ func (e *Enforcement) CollectDue(now time.Time) {
 	})
 }
 
-// TakeDue takes the first queue that is due; nil: there is none. search reports whether to search for victims in
-// it now: something has changed since the last search. The queue is not due again before reevaluationDelay has
-// passed and something has changed.
+// TakeDue takes the first queue that is due; nil: there is none. search reports whether to search for victims in it
+// now: something has changed since the last search. The queue is due again once reevaluationDelay has passed and
+// something has changed.
 func (e *Enforcement) TakeDue(now time.Time, generation uint64) (q *Queue, search bool) {
 	if len(e.due) == 0 {
 		return nil, false

@@ -6,8 +6,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// What a queue uses when preempting allocations are released, as preemption and the enforcement of a max
-// reckon with it.
+// The usage of a queue once preempting allocations are released, for preemption and for the enforcement of a max.
 
 // AfterExpectedRelease returns the quantity of k that q uses without the expected releases.
 func (q *Queue) AfterExpectedRelease(k resources.Index) resources.Quantity {
@@ -23,8 +22,8 @@ func (q *Queue) AllocatedAfterPreemption() resources.Vector {
 	return v
 }
 
-// Preempting returns the part of Allocated that is marked for preemption and not released, overdue or
-// not (QUE-43). The vector is a new one on every call.
+// Preempting returns, as a new vector, the part of Allocated that is marked for preemption and not released, overdue or
+// not (QUE-43).
 func (q *Queue) Preempting() (v resources.Vector) {
 	v.Add(q.ExpectedRelease())
 	v.Add(q.OverdueRelease())
@@ -36,9 +35,9 @@ func (q *Queue) preemptingOf(k resources.Index) resources.Quantity {
 	return q.ExpectedRelease().At(k) + q.OverdueRelease().At(k)
 }
 
-// WithinGuarantee reports whether q guarantees a resource that v has (guaranteed), and whether
-// q stays within its guarantee for all of these with v more (within). Expected releases do not
-// count as used, nominated asks do (PRE-13, PRE-14).
+// WithinGuarantee reports whether q guarantees a resource that v has (guaranteed), and whether q with v more stays
+// within its guarantee for all of these resources (within). Expected releases do not count as used, nominated asks do
+// (PRE-13, PRE-14).
 func (q *Queue) WithinGuarantee(v resources.Vector) (guaranteed, within bool) {
 	used := q.usedOfGuarantee()
 	used.Add(v)
@@ -52,7 +51,7 @@ func (q *Queue) WithinGuarantee(v resources.Vector) (guaranteed, within bool) {
 	return guaranteed, guaranteed && within
 }
 
-// usedOfGuarantee returns what counts as used against the guarantee of q. The vector is a new one.
+// usedOfGuarantee returns, as a new vector, what counts as used against the guarantee of q.
 func (q *Queue) usedOfGuarantee() resources.Vector {
 	used := slices.Clone(q.allocated)
 	used.Sub(q.ExpectedRelease())
@@ -66,8 +65,8 @@ type OverGuarantee struct {
 	Used, Requested, Guaranteed resources.Quantity
 }
 
-// OverGuarantee returns the resources because of which q is not within its guarantee with v more. nominated: v is of a
-// nominated ask, and among what is used.
+// OverGuarantee returns the resources in which q with v more exceeds its guarantee. nominated: v is of a nominated ask,
+// so it counts as used already.
 func (q *Queue) OverGuarantee(v resources.Vector, nominated bool) (out []OverGuarantee) {
 	used := q.usedOfGuarantee()
 	if nominated {
@@ -82,8 +81,8 @@ func (q *Queue) OverGuarantee(v resources.Vector, nominated bool) (out []OverGua
 	return out
 }
 
-// Excess is, for each resource, what q uses above its max, without preempting allocations; zero
-// where q is within its max.
+// Excess returns, for each resource, what q uses above its max, without preempting allocations; zero where q is within
+// its max.
 func (q *Queue) Excess() (over resources.Vector) {
 	for i := range q.max {
 		k, left := q.max.Remaining(i, q.allocated)

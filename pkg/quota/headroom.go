@@ -7,7 +7,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// A mask has the headroom of a queue, or of a limit, for all shapes at once.
+// A mask holds the headroom of a queue, or of a limit, for all shapes at once.
 
 // Refit computes the shapes for which q has headroom, after its allocated resources, its running
 // applications or its max changed. count is the number of known resources.
@@ -52,7 +52,7 @@ func (q *Queue) hasHeadroom(s *feasibility.Shape) bool {
 	return !(s.Variant() == MaxAppsQueuesAndLimits && q.AtMaxApplications()) && q.Allows(q.allocated, s.Vector())
 }
 
-// Allows reports whether v is within the max of q, or at root the capacity, beside what is used.
+// Allows reports whether v is within the max of q, or at root within the capacity, in addition to used.
 func (q *Queue) Allows(used, v resources.Vector) bool {
 	if q.parent != nil {
 		return q.max.Allows(used, v)

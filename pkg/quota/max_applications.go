@@ -7,18 +7,16 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/limits"
 )
 
-// A queue, and a limit of a user or group, may have max applications (QUO-26, LIM-17). An
-// application that is not counted then waits although its asks would fit. Masks express that like
-// any other reason: the asks of such an application have slots of their own, which a queue or
-// account at its max applications does not have. So nothing is done for the thousands that wait
-// when the bound is reached, or no longer.
+// A queue, and a limit of a user or group, may have max applications (QUO-26, LIM-17). An application that is not
+// counted then waits although its asks would fit. Masks express that like any other reason: the asks of such an
+// application have slots of their own, which the mask of a queue or account at its max applications lacks. So nothing
+// is done for the thousands of waiting applications when the bound is reached or left.
 //
-// A queue counts an application while it is Running (QUO-27, QUO-28). A limit counts it from its
-// first allocation: an application that had nothing left and asks again is Running, and needs a
-// place in the max applications of its limits for the next allocation (LIM-18, LIM-19, ADR 40).
+// A queue counts an application while it is Running (QUO-27, QUO-28). A limit counts an application from its first
+// allocation on: an application that had nothing left and asks again is Running, and needs a place in the max
+// applications of its limits for its next allocation (LIM-18, LIM-19, ADR 40).
 
-// MaxAppsCheck is which max applications an application must be within before it may be allocated
-// anything.
+// MaxAppsCheck says which max applications must admit an application before it may be allocated anything.
 type MaxAppsCheck = feasibility.Variant
 
 // The checks of max applications.
@@ -59,8 +57,8 @@ func (t *Tree) MaxAppsCheckOf(a *Application) MaxAppsCheck {
 	return a.MaxAppsCheck()
 }
 
-// CountRunning makes a count as running or not. It returns what the caller must post as running to each of its
-// queues and to each of its accounts: 1, 0 or -1.
+// CountRunning counts a as running or not. It returns what the caller must post as running to each queue and to each
+// account of a: 1, 0 or -1.
 func (a *Application) CountRunning(runs bool) (inQueues, inLimits int) {
 	limited := runs && !a.restarting
 	inQueues, inLimits = difference(a.countedRunning, runs), difference(a.countedInLimits, limited)
@@ -78,8 +76,8 @@ func difference(was, is bool) int {
 	return 0
 }
 
-// SetRestarting says whether a has asked again after it had nothing left, and has no allocation since: then its
-// limits do not count it (LIM-19). CountRunning applies it.
+// SetRestarting says whether a has asked again after it had nothing left, and has had no allocation since: its limits
+// do not count it then (LIM-19). CountRunning applies it.
 func (a *Application) SetRestarting(restarting bool) { a.restarting = restarting }
 
 // CountedRunning reports whether a counts among the running applications of its queues.

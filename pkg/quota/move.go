@@ -7,12 +7,12 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// MoveTo makes leaf the leaf for which the asks and allocations of a count. Requires: a is a member of no account.
+// MoveTo makes the asks and allocations of a count in another leaf. Requires: a is a member of no account.
 func (a *Application) MoveTo(leaf *Queue) { a.leaf = leaf }
 
-// FirstBlockingMove returns the first constraint that a, which uses used, would not be within in another leaf; ok is
-// false if there is none. The queues above both leaves, and the accounts in which a counts already, are not examined:
-// nothing changes there. An application that does not run may wait for max applications in the leaf.
+// FirstBlockingMove returns the first constraint that a, which uses used, would exceed in another leaf; ok is false if
+// there is none. The queues above both leaves, and the accounts in which a counts already, are not examined: nothing
+// changes there. An application that does not run may wait for max applications in the leaf.
 func (a *Application) FirstBlockingMove(leaf *Queue, used resources.Vector,
 	names *resources.NameTable) (first Constraint, ok bool) {
 	for c := range a.constraintsOfMove(leaf, names) {
@@ -33,7 +33,7 @@ func (a *Application) blocksMove(c Constraint, used resources.Vector) bool {
 	return !c.allows(c.allocated(), used)
 }
 
-// constraintsOfMove returns the constraints that a would have in another leaf and has not now, by kind.
+// constraintsOfMove yields by kind the constraints that a would have in another leaf and does not have now.
 func (a *Application) constraintsOfMove(leaf *Queue, names *resources.NameTable) iter.Seq[Constraint] {
 	var accounts []*Account
 	moved := Application{user: a.user, leaf: leaf}
@@ -70,7 +70,7 @@ func (a *Application) constraintsOfMove(leaf *Queue, names *resources.NameTable)
 	}
 }
 
-// ClassQuotasOfMove adds up what an application has in the class quotas of another leaf that it does not count in now.
+// ClassQuotasOfMove adds up what an application has in the class quotas of another leaf in which it does not count now.
 type ClassQuotasOfMove struct {
 	tree        *Tree
 	from, moved *Application
@@ -86,12 +86,13 @@ type classMove struct {
 	pods  int
 }
 
-// ClassQuotasOfMove begins with nothing.
+// ClassQuotasOfMove returns an empty sum for a move of a to leaf.
 func (t *Tree) ClassQuotasOfMove(a *Application, leaf *Queue, names *resources.NameTable) *ClassQuotasOfMove {
 	return &ClassQuotasOfMove{tree: t, from: a, moved: &Application{user: a.user, leaf: leaf}, names: names}
 }
 
-// Add adds an ask or allocation of a class. The error is that its class needs a quota, and none covers it in the leaf
+// Add adds an ask or allocation of a class. It returns an error if the class needs a quota and none covers it in the
+// leaf
 // (QUO-37).
 func (m *ClassQuotasOfMove) Add(class string, v resources.Vector) error {
 	covered := false

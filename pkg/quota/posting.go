@@ -5,7 +5,7 @@ import "github.com/canopy-scheduler/canopy/pkg/resources"
 // The methods that change what a queue counts. Only the ledger of package objects calls them. Where several
 // queues of a path change and something follows from each, the caller calls them queue by queue.
 
-// Post counts an allocation of v in q (sign 1), or takes it out of it (sign -1).
+// Post counts an allocation of v in q (sign 1), or no longer (sign -1).
 func (q *Queue) Post(v resources.Vector, sign int) {
 	q.boundCount += int32(sign)
 	addSigned(&q.allocated, v, sign)
@@ -17,8 +17,7 @@ func (q *Queue) PostBound(v resources.Vector) {
 	q.pending.Move(v, &q.allocated)
 }
 
-// PostPending counts a pending ask of v in every queue from q to root (sign 1), or takes it out of them (sign -1)
-// (QUE-41).
+// PostPending counts a pending ask of v in every queue from q to root (sign 1), or no longer (sign -1) (QUE-41).
 func (q *Queue) PostPending(v resources.Vector, sign int) {
 	for ; q != nil; q = q.parent {
 		addSigned(&q.pending, v, sign)
@@ -48,8 +47,8 @@ func (q *Queue) PostPreempting(v resources.Vector, overdue bool, sign int) {
 // PostRunning adds n to the number of running applications of q.
 func (q *Queue) PostRunning(n int) { q.running += n }
 
-// PostCapacity replaces the resources of a node in the capacity of root. It reports whether the sum does not
-// exceed 64 bits; otherwise nothing changes.
+// PostCapacity replaces the resources of a node in the capacity of root. It reports whether the sum stays within 64
+// bits; otherwise nothing changes.
 func (q *Queue) PostCapacity(was, now resources.Vector) (ok bool) {
 	var remaining resources.Vector
 	remaining.Difference(q.capacity, was, nil)
@@ -61,8 +60,8 @@ func (q *Queue) PostCapacity(was, now resources.Vector) (ok bool) {
 	return true
 }
 
-// PostDeficit counts what allocated exceeds total by, of a node, in the deficit of root (sign 1), or no longer (sign
-// -1).
+// PostDeficit counts in the deficit of root by how much the allocations of a node exceed its total (sign 1), or no
+// longer (sign -1).
 func (q *Queue) PostDeficit(allocated, total resources.Vector, sign resources.Quantity) {
 	for k, n := range allocated {
 		if excess := n - total.At(resources.Index(k)); excess > 0 {

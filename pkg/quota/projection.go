@@ -5,7 +5,7 @@ import (
 )
 
 // Projection counts asks as placed, one after the other, whatever the nodes have: it says which asks the quotas would
-// allow in a cluster without end. It changes nothing else. The zero value counts none.
+// allow in an unbounded cluster. It changes nothing else. The zero value counts none.
 type Projection struct {
 	queues   map[*Queue]*projectedUse
 	accounts map[*Account]*projectedUse
@@ -13,7 +13,7 @@ type Projection struct {
 	unused   []projectedUse        // memory for entries of the maps
 }
 
-// usesAtOnce is for how many entries memory is allocated at once.
+// usesAtOnce is the number of entries for which memory is allocated at once.
 const usesAtOnce = 16
 
 // projectedUse holds what counts within a max or a limit besides what is allocated and running now.
@@ -22,8 +22,8 @@ type projectedUse struct {
 	started int
 }
 
-// Place counts asks of v of a as placed: n, or as many as are within every constraint but the capacity of the cluster.
-// If it is fewer, blocking is the constraint that the next one is not within.
+// Place counts n asks of a for v each as placed, or as many as are within every constraint other than the capacity of
+// the cluster. If these are fewer, blocking is the constraint that the next one would exceed.
 func (p *Projection) Place(a *Application, v resources.Vector, n int) (placed int, blocking Constraint) {
 	placed = n
 	for c := range a.Constraints().Each {
@@ -40,7 +40,7 @@ func (p *Projection) Place(a *Application, v resources.Vector, n int) (placed in
 	return placed, blocking
 }
 
-// Add counts n asks of v of a as placed, within the constraints or not.
+// Add counts n asks of a for v each as placed, within the constraints or not.
 func (p *Projection) Add(a *Application, v resources.Vector, n int) {
 	starts := false
 	for c := range a.Constraints().Each {
@@ -61,7 +61,8 @@ func (p *Projection) Add(a *Application, v resources.Vector, n int) {
 	}
 }
 
-// within returns how many more asks of v of a are within c; more than any number of asks if c does not bound them.
+// within returns how many more asks of a for v each are within c; more than any number of asks if c does not bound
+// them.
 func (p *Projection) within(c Constraint, a *Application, v resources.Vector) int {
 	use := p.useOf(c)
 	if c.kind.AboutApplications() {

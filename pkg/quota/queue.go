@@ -25,11 +25,11 @@ type Queue struct {
 	running         int    // applications in state Running
 	max             resources.LimitVector
 	fit             feasibility.Mask // shapes within max or, at root, the capacity; unused if unbounded
-	fitBuffer       [2]uint64        // storage of a short fit
+	fitBuffer       [2]uint64        // storage of a short mask
 
 	guaranteed       resources.LimitVector
 	capacity         resources.Vector // of the cluster: the max of root (QUO-4); root only
-	deficit          resources.Vector // what the allocations of each node exceed its capacity by; root only
+	deficit          resources.Vector // sum over the nodes of allocated above capacity; root only
 	path             string
 	releases         *releases                // of allocated: preempting; nil: there never was one
 	nominated        resources.Vector         // of pending: nominated for a node
@@ -44,8 +44,7 @@ type Queue struct {
 	classQuotasCounted bool             // in Tree.classQuotaQueues
 }
 
-// queueBuffers is the storage of short vectors, so that they are in the memory of the
-// queue. Longer ones are allocated elsewhere.
+// queueBuffers stores short vectors in the memory of the queue. Longer ones are allocated elsewhere.
 type queueBuffers struct {
 	pending, allocated [4]resources.Quantity
 }
@@ -98,8 +97,8 @@ func (h HeldNames) Release(names *resources.NameTable) {
 	h.scopes.release(names, h.by)
 }
 
-// Configure applies settings and holds their resource names, as by does. The caller must release the former
-// names, and fit q again. What counts in class quotas stays: if they changed, the caller must post it again.
+// Configure applies settings and holds their resource names for by. The caller must release the former names, and fit q
+// again. What counts in class quotas stays: if they changed, the caller must post it again.
 func (q *Queue) Configure(s *Settings, names *resources.NameTable, by resources.Holder) (former HeldNames) {
 	q.maxApplications, q.limits = s.MaxApplications, limits.NewIndex(s.Limits)
 	q.unbounded = q.parent != nil && s.Max.IsUnlimited() && s.MaxApplications == 0
@@ -177,8 +176,8 @@ func (q *Queue) MaxApplications() uint64 { return q.maxApplications }
 // Capacity returns the sum of all nodes, schedulable or not, if q is root (QUO-5). Read-only.
 func (q *Queue) Capacity() resources.Vector { return q.capacity }
 
-// Deficit is, for each resource, the sum over the nodes of what their allocations exceed their capacity by. It is no
-// usage of the capacity: what one node lacks, the others have (QUO-4). Foreign allocations have no part in it. Root
+// Deficit returns, for each resource, the sum over the nodes of what their allocations exceed their capacity by. It is
+// not usage of the capacity: what one node lacks, the others have (QUO-4). Foreign allocations have no part in it. Root
 // only. Read-only.
 func (q *Queue) Deficit() resources.Vector { return q.deficit }
 

@@ -12,8 +12,7 @@ import (
 type Shortfall struct {
 	Constraint
 
-	// Amount must be released before the ask is within the constraint; a quantity of zero or
-	// less does not matter.
+	// Amount must be released before the ask is within the constraint; quantities of zero or less do not matter.
 	Amount resources.Vector
 }
 
@@ -21,17 +20,17 @@ type Shortfall struct {
 // capacity of the cluster, and releases that free enough on one node reduce it enough.
 func (s *Shortfall) ReducibleOnAnyNode() bool { return s.kind != ClusterCapacity }
 
-// Outlook holds the changes that are expected before an ask is placed: the applications and the amounts of allocations
-// that are expected to be released, and of nominated asks.
+// Outlook holds the changes that are expected before an ask is placed: the allocations that are expected to be
+// released, and the nominated asks, each by application and amounts.
 type Outlook struct {
 	ExpectedReleases iter.Seq2[*Application, resources.Vector]
 	Nominees         iter.Seq2[*Application, resources.Vector] // that are placed before the ask
-	// that are not: the ask itself, and those that it may replace (PRE-76)
+	// not placed before it: the ask itself, and those that it may replace (PRE-76)
 	OutrankedNominees iter.Seq2[*Application, resources.Vector]
 }
 
-// Shortfalls returns the constraints that block an ask of v even when all that o has has happened: queues first,
-// then limits. None: nothing blocks it.
+// Shortfalls returns the constraints that block an ask of v even after all changes of o: queues first, then limits.
+// None: nothing blocks it.
 func (c Constraints) Shortfalls(v resources.Vector, o Outlook) (shortfalls []Shortfall) {
 	var ofLimits []Shortfall
 	for x := range c.Each {
@@ -63,8 +62,8 @@ func (q *Queue) usedAfter(o Outlook) resources.Vector {
 	return used
 }
 
-// usedAfter returns what the user or group of x will use, the ask not counted, after all expected releases and with
-// the nominees placed that are placed before it (PRE-61).
+// usedAfter returns what the user or group of x will use after all expected releases and with the nominees that are
+// placed before the ask, the ask itself not counted (PRE-61).
 func (x *Account) usedAfter(o Outlook) resources.Vector {
 	used := slices.Clone(x.allocated)
 	for a, v := range o.ExpectedReleases {

@@ -2,14 +2,14 @@ package quota
 
 import "github.com/canopy-scheduler/canopy/pkg/limits"
 
-// Tree holds what the queues of a partition have in common: whether there are constraints of a kind at all, so
-// that they cost nothing otherwise.
+// Tree holds facts about all queues of a partition: whether there are constraints of a kind at all, so that they cost
+// nothing otherwise.
 type Tree struct {
 	hasMaxApplications  bool              // a queue or a limit bounds running applications
 	maxAppsQueues       int               // number of queues with such a bound, their own or in a limit
 	hasClassQuotas      bool              // a queue may have class quotas, or asks may need one
 	classQuotaQueues    int               // number of queues with class quotas
-	classesNeedingQuota []limits.Selector // of the asks that are rejected if no class quota counts them
+	classesNeedingQuota []limits.Selector // asks that match are rejected if no class quota counts them
 }
 
 // CountSettings counts the settings of q, which may have changed. removed: q has left the tree.

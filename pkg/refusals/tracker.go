@@ -1,6 +1,6 @@
 // Package refusals remembers which nodes have refused which asks, because a binding to the node failed, and for how
-// long each ask is kept from such a node. After several different asks of a shape were refused, it keeps all asks of
-// the shape from the node (NOD-44 to NOD-47).
+// long each ask is kept from such a node. After several different asks of a shape were refused by a node, it keeps all
+// asks of the shape from the node (NOD-44 to NOD-47).
 //
 // It leaves to package scheduler what keeping away means: here are only names and times.
 //
