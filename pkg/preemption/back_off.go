@@ -8,29 +8,28 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// evaluation is the last evaluation of a group of asks, in which its first ask had no victims or was not
-// entitled to any. For a group that was never evaluated evaluatedAt is zero.
+// evaluation is the last evaluation of a group of asks. In it the first ask found no victims, or was not entitled to
+// any. For a group that was never evaluated evaluatedAt is zero.
 type evaluation struct {
 	group             *objects.AskGroup
 	evaluatedAt       time.Time
 	first             *objects.Allocation // the ask that was evaluated first
 	changes           uint64              // Engine.changeCount at evaluatedAt
-	reasons           int                 // the most preemption reasons that an ask had; -1: no ask was evaluated
+	reasons           int                 // the largest number of preemption reasons of an ask; -1: no ask was evaluated
 	nominationGivenUp bool                // a nomination was given up: retried without a change
-	oracleRefused     bool                // the RM refused an ask: likewise
+	oracleRefused     bool                // the RM refused an ask: retried without a change
 
 	waiting     bool      // in backOff.queue, and not in Engine.toEvaluate
-	delayEndsAt time.Time // when a delay of the first ask ends; zero: none does. It may be too early, never too late
+	delayEndsAt time.Time // when a delay of the first ask ends, or earlier; zero: none does
 	heapIndex   int       // position in backOff.delays, from 1; 0: not in it
 }
 
 // retriesUnchanged reports whether the group is evaluated again although nothing has changed.
 func (e *evaluation) retriesUnchanged() bool { return e.nominationGivenUp || e.oracleRefused }
 
-// backOff is the back-off of preemption (for asks that the RM refused see unschedulable_asks.go of
-// package objects). It has the groups that were evaluated without a result. Each is evaluated again after
-// evaluationRetry (PRE-95, ASK-36), and when a delay of its first ask ends, if that is earlier (PRE-16). So a group
-// is evaluated at most once more for each delay of an ask (PRE-97).
+// backOff holds the groups that were evaluated without a result (for asks that the RM refused see unschedulable_asks.go
+// of package objects). Each is evaluated again after evaluationRetry (PRE-95, ASK-36), or when a delay of its first ask
+// ends, if that is earlier (PRE-16). So a group is evaluated at most once more for each delay of an ask (PRE-97).
 type backOff struct {
 	byGroup        map[*objects.AskGroup]*evaluation
 	queue          []*evaluation // by evaluatedAt; may have evaluations that no longer wait
@@ -109,7 +108,7 @@ func (b *backOff) nextRetry(changes uint64) (time.Time, bool) {
 		case !e.waiting:
 		case e.retriesUnchanged() || e.changes != changes:
 			return e.evaluatedAt.Add(evaluationRetry), true
-		case b.retryUnchanged == 0: // changes only grows: what has not changed since an evaluation has not since a later one
+		case b.retryUnchanged == 0: // changes only grows, so a later evaluation has seen no fewer of them
 			return time.Time{}, false
 		}
 	}
@@ -169,12 +168,12 @@ func (eng *Engine) delayEnd(group *objects.AskGroup, after time.Time) time.Time 
 // nextRetry returns the first time at which a group that backs off is evaluated again.
 func (eng *Engine) nextRetry() (time.Time, bool) { return eng.backOff.nextRetry(eng.changeCount()) }
 
-// refreshDelay computes anew when a delay of e ends.
+// refreshDelay computes again when a delay of e ends.
 func (eng *Engine) refreshDelay(e *evaluation) {
 	eng.backOff.setDelayEnd(e, eng.delayEnd(e.group, e.evaluatedAt))
 }
 
-// refreshFirstAskChanges updates the groups that may have another first ask than before.
+// refreshFirstAskChanges updates the groups whose first ask may have changed.
 func (eng *Engine) refreshFirstAskChanges() {
 	for _, group := range eng.part.TakeFirstAskChanged() {
 		if e := eng.backOff.byGroup[group]; e != nil {

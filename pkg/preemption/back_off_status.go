@@ -7,18 +7,19 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// What explanations and metrics show of the back-off. Nothing here changes it.
+// The parts of the back-off that explanations and metrics show. Nothing here changes it.
 
 // BackOffReason says why a group of asks is not evaluated for preemption now.
 type BackOffReason uint8
 
 // The reasons.
 const (
-	NoBackOff               BackOffReason = iota // it is evaluated in the next run, or never
-	BackOffNoVictims                             // its last evaluation found no victims
-	BackOffDelay                                 // likewise, and its next one is when a delay of the first ask ends
-	BackOffRefused                               // the RM refused the nodes that victims could be removed from
-	BackOffNominationGiveUp                      // its nomination was given up: the ask could not be placed on the node
+	NoBackOff        BackOffReason = iota // it is evaluated in the next run, or never
+	BackOffNoVictims                      // its last evaluation found no victims
+	// its last evaluation found no victims, and the next one is when a delay of the first ask ends
+	BackOffDelay
+	BackOffRefused          // the RM refused the nodes that victims could be removed from
+	BackOffNominationGiveUp // its nomination was given up: the ask could not be placed on the node
 )
 
 // Code returns a stable code, for programs.
@@ -30,7 +31,7 @@ func (r BackOffReason) Code() string {
 type BackOff struct {
 	Reason     BackOffReason
 	Until      time.Time // zero without a reason
-	NeedChange bool      // at Until, or from then on, if anything has changed that could help; otherwise whatever has
+	NeedChange bool      // at Until or later, once something has changed that could help; false: at Until in any case
 }
 
 // BackOffOf returns the back-off of a group.
@@ -53,8 +54,8 @@ func (eng *Engine) BackOffOf(group *objects.AskGroup) BackOff {
 	return b
 }
 
-// BackedOff returns how many groups back off, and when the first of them is evaluated again whatever happens; zero:
-// none is without a change.
+// BackedOff returns how many groups back off, and when the first of them is evaluated again; zero: none is without a
+// change.
 func (eng *Engine) BackedOff() (groups int, next time.Time) {
 	for _, at := range [...]func() (time.Time, bool){eng.nextRetry, eng.nextDelayEnd} {
 		if t, some := at(); some && (next.IsZero() || t.Before(next)) {

@@ -16,7 +16,7 @@ import (
 // preemptor is given up. When each move of a circle of leaves has happened often enough, the cycle is reported,
 // and its neighbours are put in a cool-down: neither may preempt the other (PRE-105).
 //
-// Rounds count, not victims: any number of moves from one leaf to another are one until the first leaf has gained
+// Rounds count, not victims: any number of moves from one leaf to another count once until the first leaf has gained
 // something in between.
 //
 // The zero value detects nothing until SetConfig.
@@ -40,7 +40,7 @@ type vertex struct {
 // transfer is a move of resources.
 type transfer struct{ from, to vertex }
 
-// transferTimes are the times at which a transfer counted.
+// transferTimes holds the times at which a transfer counted.
 type transferTimes struct {
 	times []time.Time // the last rule.Cycles of them, the oldest first
 	last  uint64      // the clock at the last one
@@ -126,8 +126,8 @@ func (c *CycleDetector) isFrequent(m transfer, now time.Time) bool {
 	return r != nil && len(r.times) == c.rule.Cycles && c.withinWindow(r.times[0], now)
 }
 
-// shortestCycle returns the shortest circle of frequent transfers through m, beginning with the target of m; among
-// equals the first in path order. Nil: there is none.
+// shortestCycle returns the shortest circle of frequent transfers through m, beginning with the target of m; a tie is
+// broken by path. nil: there is none.
 func (c *CycleDetector) shortestCycle(m transfer, now time.Time) []vertex {
 	if !c.isFrequent(m, now) {
 		return nil
@@ -181,7 +181,7 @@ func comparePreemptor(a, b vertex) int {
 	return 1
 }
 
-// closeCycle starts counting anew for the transfers of a cycle, and puts its neighbours in a cool-down.
+// closeCycle resets the counts of the transfers of a cycle, and puts its neighbours in a cool-down.
 func (c *CycleDetector) closeCycle(vertices []vertex, now time.Time) Cycle {
 	first := slices.Index(vertices, slices.MinFunc(vertices, compareVertices))
 	vertices = slices.Concat(vertices[first:], vertices[:first])
@@ -222,8 +222,8 @@ func (c *CycleDetector) dropOldTransfers(now time.Time) {
 	c.dropOldAt = 2*(len(c.transfers)+len(c.lastGain)) + 64
 }
 
-// SetConfig sets the rule and returns the cool-downs that end at now (PRE-106). Another rule starts counting
-// anew. A cool-down keeps its end, unless the circuit breaker is off.
+// SetConfig sets the rule and returns the cool-downs that end at now (PRE-106). Another rule resets the counts. A
+// cool-down keeps its end, unless the circuit breaker is off.
 func (c *CycleDetector) SetConfig(rule configs.Churn, now time.Time) (ended []CoolDown) {
 	if c.rule != rule {
 		c.rule, c.lastGain, c.transfers = rule, map[vertex]uint64{}, map[transfer]*transferTimes{}
@@ -244,7 +244,7 @@ func (c *CycleDetector) CoolingDown(a, b objects.QueuePath) bool {
 	return slices.ContainsFunc(c.coolDowns, func(p CoolDown) bool { return p.A == min(a, b) && p.B == max(a, b) })
 }
 
-// CoolDowns returns the current ones, the oldest first. Read-only, and valid until one begins or ends.
+// CoolDowns returns the current cool-downs, the oldest first. Read-only, and valid until one begins or ends.
 func (c *CycleDetector) CoolDowns() []CoolDown { return c.coolDowns }
 
 // EndedCoolDowns returns how many cool-downs have ended.

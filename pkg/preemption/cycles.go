@@ -12,9 +12,9 @@ import (
 // The core records which leaf preempted allocations of which; package preemption detects cycles in that and
 // keeps the cool-downs (PRE-103 to PRE-108).
 
-// endCoolDowns applies the configuration of cycle detection and ends the cool-downs that are over
-// (PRE-106). It precedes all decisions. Ask groups of the leaves concerned are evaluated at once. A
-// configuration that was replaced before a call has no effect.
+// endCoolDowns applies the configuration of cycle detection and ends the cool-downs that are over (PRE-106). It
+// precedes all decisions. Ask groups of the affected leaves are evaluated at once. A configuration that was replaced
+// before a call has no effect.
 func (eng *Engine) endCoolDowns(now time.Time) {
 	for _, p := range eng.cycles.SetConfig(eng.part.Config().Churn, now) {
 		eng.host.OnCoolDownEnded(p)

@@ -19,13 +19,13 @@ type DryRun struct {
 	report     DryRunReport
 }
 
-// DryRunAsk is the ask of a DryRun, which may be hypothetical.
+// DryRunAsk is the ask of a DryRun. It may be hypothetical.
 type DryRunAsk struct {
 	*objects.Allocation
 	Now        time.Time
 	EntitledAt time.Time                                // the time for which entitlements are computed
-	AmountsOf  func(resources.Vector) resources.Amounts // names resources, also those that only the ask has
-	KnownToRM  bool                                     // the RM knows the ask, and its predicates are asked (PRE-117)
+	AmountsOf  func(resources.Vector) resources.Amounts // names resources, including those that only the ask has
+	KnownToRM  bool                                     // the RM knows the ask, so it is asked for predicates (PRE-117)
 }
 
 // NewDryRun begins a dry run with the entitlements of the ask.
@@ -47,7 +47,7 @@ func EntitlementValues(p *objects.Partition, x *objects.Allocation, now time.Tim
 				v.Over = append(v.Over, OverGuarantee{p.ResourceName(o.Resource), o.Guaranteed, o.Used, o.Requested})
 			}
 			if len(v.Over) == 0 {
-				v.NotEntitled = Entitled // it exceeds the guarantee only beside its own nomination (PRE-14)
+				v.NotEntitled = Entitled // it exceeds the guarantee only together with its own nomination (PRE-14)
 			}
 			slices.SortFunc(v.Over, func(a, b OverGuarantee) int { return strings.Compare(a.Resource, b.Resource) })
 		}
@@ -56,7 +56,7 @@ func EntitlementValues(p *objects.Partition, x *objects.Allocation, now time.Tim
 	return out
 }
 
-// Search searches victims by each reason that the ask is entitled to, until there is a plan, as an evaluation does.
+// Search searches victims by each reason for which the ask is entitled, until there is a plan, as an evaluation does.
 func (s *DryRun) Search() (plan victim.Plan, found bool) {
 	for _, r := range s.reasons() {
 		if s.searchFor(r) {
@@ -72,8 +72,8 @@ func (s *DryRun) Report(node objects.NodeID) DryRunReport {
 	return s.report
 }
 
-// Searches returns the searches for victims that an evaluation of x would make when it is entitled at a time, without
-// asking the RM: one for each reason that it is entitled to, up to the first with a plan. Nothing is changed.
+// Searches returns the searches for victims that an evaluation of x would make if x were entitled as of entitledAt,
+// without asking the RM: one for each reason for which it is entitled, up to the first with a plan. Nothing is changed.
 func (eng *Engine) Searches(x *objects.Allocation, now, entitledAt time.Time) []DryRunSearch {
 	s := eng.NewDryRun(DryRunAsk{Allocation: x, Now: now, EntitledAt: entitledAt, AmountsOf: eng.part.Amounts})
 	s.Search()
@@ -99,8 +99,8 @@ func (s *DryRun) searchFor(r victim.Reason) bool {
 	return s.lastSearch.Found
 }
 
-// explainNode lists the candidates of a node: of the one with an ID, else of the node of the plan, else of the first
-// node that was searched.
+// explainNode lists the candidates of the node with an ID; without one, of the node of the plan; without a plan, of the
+// first node that was searched.
 func (s *DryRun) explainNode(id objects.NodeID) {
 	plan := victim.Plan{Ask: s.ask.Allocation, Reason: s.lastSearch.Reason, Node: s.lastSearch.FirstNode}
 	if reasons := s.reasons(); len(reasons) == 0 {
@@ -129,7 +129,7 @@ func (s *DryRun) viewSearch(report *victim.SearchReport) DryRunSearch {
 	for i := range report.BlockingQuotas {
 		w := &report.BlockingQuotas[i]
 		if w.Nodes == 0 {
-			continue // the quota is no obstacle: the eligible allocations of all nodes free enough
+			continue // the quota is not the obstacle: the eligible allocations of all nodes free enough
 		}
 		v.BlockingQuotas = append(v.BlockingQuotas,
 			DryRunShortfall{Verdict: s.eng.host.ConstraintVerdict(w.Constraint), Nodes: w.Nodes,

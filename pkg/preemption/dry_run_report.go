@@ -13,7 +13,7 @@ type DryRunReport struct {
 	Entitlements []DryRunEntitlement
 	Searches     []DryRunSearch // one for each preemption reason that was tried, up to the first plan
 
-	Victims          []Victim // of the plan; the one to reprieve first comes first
+	Victims          []Victim // of the plan; the one that would be reprieved first comes first
 	MoreVictims      int
 	CandidatesNode   objects.NodeID // the node of Candidates; empty: none
 	Candidates       []Candidate
@@ -21,13 +21,13 @@ type DryRunReport struct {
 	CandidatesReason victim.Reason // the preemption reason by which Candidates were judged eligible
 }
 
-// DryRunEntitlement is a Entitlement as a value.
+// DryRunEntitlement is an Entitlement as a value.
 type DryRunEntitlement struct {
 	Reason      victim.Reason
 	NotEntitled NotEntitledReason
 	Queue       objects.QueuePath // empty: none
 	Due         time.Time         // when a delay ends and the ask is entitled; zero: it is already, or never will be
-	// by which resources Queue would exceed its guarantee, by name; of NotEntitledAboveGuarantee
+	// the resources in which Queue would exceed its guarantee, by name; of NotEntitledAboveGuarantee
 	Over []OverGuarantee
 }
 

@@ -9,9 +9,9 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/quota"
 )
 
-// Engine is the preemption of one partition: which ask groups are evaluated and when, what is preempted and
-// nominated, the log, and the cycles. The marks and nominations themselves are in the partition. It is not safe
-// for concurrent use: it belongs to the Core of the partition, which calls it in the course of its own calls.
+// Engine runs the preemption of one partition: which ask groups are evaluated and when, what is preempted and
+// nominated, the log, and the cycles. The marks and nominations themselves are in the partition. An Engine is not safe
+// for concurrent use: the Core of its partition owns and calls it.
 type Engine struct {
 	part        *objects.Partition
 	oracle      Oracle // nil: every node passes the predicates
@@ -20,8 +20,8 @@ type Engine struct {
 	servedUntil time.Time // deadlines up to this time have been served
 
 	timeouts         timeouts
-	pressed          []pressedNode  // nodes in their grace, the first to end first
-	configGeneration uint64         // of the delays
+	pressed          []pressedNode  // nodes in their grace, by its end
+	configGeneration uint64         // for which the delays were computed
 	victimSearch     *victim.Search // nil: there was no search yet
 	toEvaluate       []*evaluation  // ask groups to evaluate for preemption
 	backOff          backOff        // ask groups that found no victims
@@ -30,7 +30,7 @@ type Engine struct {
 	cycles       CycleDetector
 	victimLeaves map[*objects.Allocation][]objects.QueuePath // the leaves of the victims of each nominated ask
 
-	knownInfeasible map[evaluationKey]bool // keys without a plan; scratch of Preempt, as the next two
+	knownInfeasible map[evaluationKey]bool // keys without a plan; scratch of Preempt
 	searches        int                    // searches in this call of Preempt
 	evaluated       uint64                 // asks evaluated, since the Engine was made
 	oracleAsked     bool                   // the RM was asked in the current evaluation of an ask
@@ -47,8 +47,8 @@ type Host interface {
 	// ConstraintVerdict names a constraint that blocks an ask, as a verdict does.
 	ConstraintVerdict(c quota.Constraint) string
 
-	// OnPreempted: the victims were marked, and must be released by the RM. preemptor is nil without an ask; then
-	// cause says what they were preempted for.
+	// OnPreempted: the victims were marked, and the RM must release them. preemptor is nil if they were not preempted for
+	// an ask; cause then says what they were preempted for.
 	OnPreempted(victims []*objects.Allocation, preemptor *objects.Allocation, reason victim.Reason, cause string)
 	// OnNominated: x was nominated for a node, and waits for this many victims.
 	OnNominated(x *objects.Allocation, node *objects.Node, reason victim.Reason, victims int)
@@ -79,7 +79,7 @@ func New(p *objects.Partition, opt objects.Options, host Host) *Engine {
 // SetOracle sets the Oracle; nil: every node passes the predicates.
 func (eng *Engine) SetOracle(oracle Oracle) { eng.oracle = oracle }
 
-// Reset begins anew with another partition: the RM registers anew (PRE-89). The log keeps what it has.
+// Reset starts again with another partition: the RM has re-registered (PRE-89). The log keeps its preemptions.
 func (eng *Engine) Reset(p *objects.Partition, now time.Time) {
 	eng.log.untrackAll(now)
 	eng.part, eng.toEvaluate, eng.backOff, eng.victimSearch, eng.cycles, eng.timeouts, eng.pressed = p, nil, newBackOff(),
@@ -94,15 +94,15 @@ func (eng *Engine) ServeDeadlines(now time.Time) {
 	eng.toEvaluate = append(eng.toEvaluate, eng.backOff.popExpired(now)...)
 }
 
-// BeginRun ends, before any decision of a run, the cool-downs that are over, what has lasted for the nomination
-// timeout, and the graces of nodes (PRE-81, PRE-87, PRE-106, PRE-119).
+// BeginRun comes before any decision of a run. It ends the cool-downs that are over, nominations and waits that have
+// timed out, and the graces of nodes (PRE-81, PRE-87, PRE-106, PRE-119).
 func (eng *Engine) BeginRun(now time.Time) {
 	eng.endCoolDowns(now)
 	eng.endTimedOutNominations(now)
 	eng.endGraces(now)
 }
 
-// FinishStep updates what NextDeadline depends on, after a command or a run.
+// FinishStep updates the state from which NextDeadline is computed, after a command or a run.
 func (eng *Engine) FinishStep() {
 	eng.expectReleases()
 	if now := eng.part.ConfigGeneration(); now != eng.configGeneration {
@@ -124,8 +124,8 @@ func (eng *Engine) NextDeadline() (t time.Time, ok bool) {
 	return t, ok
 }
 
-// Check verifies that the log, the leaves of victims and the timeouts agree with the partition, and the counts of the
-// back-off.
+// Check verifies that the log, the leaves of victims and the timeouts agree with the partition, and it verifies the
+// counts of the back-off.
 func (eng *Engine) Check() error {
 	return errors.Join(eng.log.check(eng.part), eng.checkVictimLeaves(), eng.checkTimeouts(), eng.backOff.check())
 }
@@ -137,7 +137,7 @@ type Stats struct {
 	RunSearches        int    // asks searched for in the last call of Preempt
 	BackedOff          int    // groups in the back-off
 	Delays             int    // of these, those that a delay brings back
-	Queued             int    // entries of the queue of the back-off, which may have groups that no longer wait
+	Queued             int    // entries of the queue of the back-off, including groups that no longer wait
 }
 
 // Stats returns the counts until now.

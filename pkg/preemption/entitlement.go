@@ -40,8 +40,7 @@ func (b NotEntitledReason) String() string {
 	}[b]
 }
 
-// Entitlements says of each reason of asks whether x is entitled to preempt by it at now (PRE-7 to PRE-18,
-// PRE-114).
+// Entitlements says for each reason of asks whether x is entitled to preempt by it at now (PRE-7 to PRE-18, PRE-114).
 func Entitlements(p *objects.Partition, x *objects.Allocation, now time.Time) (out [victim.NumAskReasons]Entitlement) {
 	excluded := excludedReasons(p, x)
 	for i := range out {
@@ -50,8 +49,8 @@ func Entitlements(p *objects.Partition, x *objects.Allocation, now time.Time) (o
 	return out
 }
 
-// EntitledReasons returns the reasons by which Entitlements says that x may preempt at now; none if it may not. due
-// is the end of the first delay that keeps another reason from x; the zero time: no delay does.
+// EntitledReasons returns the reasons by which x is entitled to preempt at now; none if it may not. due is the end of
+// the first delay that keeps another reason from x; the zero time: no delay does.
 func EntitledReasons(p *objects.Partition, x *objects.Allocation, now time.Time) (reasons []victim.Reason,
 	due time.Time) {
 	for _, c := range Entitlements(p, x, now) {
@@ -65,8 +64,8 @@ func EntitledReasons(p *objects.Partition, x *objects.Allocation, now time.Time)
 	return reasons, due
 }
 
-// NextDelayEnd returns the first end after a time of a delay of x, of a reason that is not excluded (PRE-16). The zero
-// time: there is none. Whether x is then entitled is for EntitledReasons to say.
+// NextDelayEnd returns the first end, after a time, of a delay of x for a reason that is not excluded (PRE-16). The
+// zero time: there is none. EntitledReasons says whether x is entitled then.
 func NextDelayEnd(p *objects.Partition, x *objects.Allocation, after time.Time) (next time.Time) {
 	for i, notEntitled := range excludedReasons(p, x) {
 		if at, delayed := delayEnd(x, victim.Reason(i)); delayed && notEntitled == Entitled && at.After(after) {
@@ -76,7 +75,7 @@ func NextDelayEnd(p *objects.Partition, x *objects.Allocation, after time.Time) 
 	return next
 }
 
-// earlier returns the earlier of two times, of which the zero time is none.
+// earlier returns the earlier of two times; the zero time stands for none.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || b.Before(a) {
 		return b
@@ -84,7 +83,7 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// excludedReasons says of each reason of asks why x may not preempt by it, whatever its age and the usage of its
+// excludedReasons says for each reason of asks why x may not preempt by it, whatever its age and the usage of its
 // queue; Entitled: nothing excludes it.
 func excludedReasons(p *objects.Partition, x *objects.Allocation) (by [victim.NumAskReasons]NotEntitledReason) {
 	if !x.Ask().Policy.AllowPreemptOther() {
@@ -121,7 +120,7 @@ func delayEnd(x *objects.Allocation, r victim.Reason) (at time.Time, delayed boo
 	return at, false
 }
 
-// entitlement returns the entitlement of x by r, which excludedReasons has excluded or not.
+// entitlement returns the entitlement of x by r; excluded is the result of excludedReasons for r.
 func entitlement(x *objects.Allocation, r victim.Reason, excluded NotEntitledReason, now time.Time) Entitlement {
 	c, leaf := Entitlement{Reason: r, NotEntitled: excluded}, x.Application().Queue()
 	switch {

@@ -12,23 +12,22 @@ import (
 // objects.Options.Refusals says otherwise.
 const DefaultRefusals = 8
 
-// evaluateGroup searches victims for the first ask of a group that can have any (PRE-92, PRE-96). previous
-// is the last evaluation of the group, current this one. There are several plans if a gang is evaluated
-// together.
+// evaluateGroup searches victims for the first ask of a group that can have any (PRE-92, PRE-96). previous is the last
+// evaluation of the group, current this one. There are several plans if a gang is evaluated together.
 //
-// If the first ask has no plan, the asks behind it have none either, unless the RM refused the first: then
-// the next one is evaluated. So
+// If the first ask has no plan, the asks after it have none either, unless the RM refused the first: then the next one
+// is evaluated. So
 //
 //   - an ask that has no victims although the RM refused nothing ends the evaluation, and so does an ask
 //     of a gang that is evaluated together;
 //   - after maxRefused refused asks the evaluation ends, because each costs a search and calls of the RM.
-//     The next evaluation resumes behind the last of them, and after the last ask of the group with the
+//     The next evaluation resumes after the last of them, and after the last ask of the group with the
 //     first. No ask is evaluated twice in one evaluation;
-//   - after an evaluation that finds victims behind refused asks the next one resumes there as well;
+//   - after an evaluation that finds victims after refused asks the next one resumes there as well;
 //   - a group with a refused ask is evaluated again after evaluationRetry even if nothing has changed:
 //     not all of its asks may have been evaluated, and the answer of the RM may have changed.
 //
-// Behind n asks that the RM refuses, an ask is evaluated after n/8 evaluations, 5 s apart.
+// After n asks that the RM refuses, an ask is evaluated after n/8 evaluations, 5 s apart.
 func (eng *Engine) evaluateGroup(previous *evaluation, now time.Time) (plans []victim.Plan, current *evaluation) {
 	group := previous.group
 	current = &evaluation{group: group, evaluatedAt: now, changes: eng.changeCount()}
@@ -60,8 +59,8 @@ func (eng *Engine) evaluateGroup(previous *evaluation, now time.Time) (plans []v
 	return nil, current
 }
 
-// evaluateAsk searches victims for x (PRE-95). previous and current are evaluations of its group. There are
-// no plans if x may not preempt, or no victims are enough.
+// evaluateAsk searches victims for x (PRE-95). previous and current are evaluations of its group. There are no plans if
+// x may not preempt, or if no victims free enough.
 func (eng *Engine) evaluateAsk(x *objects.Allocation, previous, current *evaluation) (plans []victim.Plan) {
 	now := current.evaluatedAt
 	eng.evaluated++
@@ -84,7 +83,7 @@ func (eng *Engine) evaluateAsk(x *objects.Allocation, previous, current *evaluat
 	} else if plan, found := eng.findPlan(x, reasons); found {
 		plans = append(plans, plan)
 	}
-	if len(plans) == 0 && !eng.oracleAsked { // an answer of the RM holds for this ask only
+	if len(plans) == 0 && !eng.oracleAsked { // otherwise an answer of the RM holds for this ask only
 		if eng.knownInfeasible == nil {
 			eng.knownInfeasible = map[evaluationKey]bool{}
 		}

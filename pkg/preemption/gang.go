@@ -8,9 +8,9 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 )
 
-// planGang finds plans for all asks of the gang of x, or none (PRE-90). Each ask is planned as if the asks
-// before it had their nodes. A member that may not preempt keeps the gang from preempting (PRE-91), and a
-// gang that needs no victims does not preempt.
+// planGang finds plans for all asks of the gang of x, or none (PRE-90). It plans each ask as if the asks before it had
+// their nodes. A member that may not preempt keeps the gang from preempting (PRE-91), and a gang that needs no victims
+// does not preempt.
 func (eng *Engine) planGang(x *objects.Allocation, firstReason victim.Reason, now time.Time) (plans []victim.Plan) {
 	var undo []func()
 	defer func() {

@@ -7,8 +7,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// What happens to preemptions is recorded in the preemption log. What has ended comes from the journal of the
-// partition, after each command and each placement.
+// The preemption log records what happens to preemptions. Ends come from the journal of the partition, after each
+// command and each placement.
 
 // Preemptions returns the preemptions in the log (PRE-109).
 func (eng *Engine) Preemptions() Preemptions {
@@ -36,7 +36,7 @@ func (l *preemptionLog) nthNewest(i int) *trackedPreemption {
 	return l.ring[int((l.total-1-uint64(i))%uint64(l.maxEntries))]
 }
 
-// copyValue copies what may change later.
+// copyValue copies the fields that may change later.
 func (f *trackedPreemption) copyValue() Preemption {
 	r := f.Preemption
 	r.Victims = slices.Clone(r.Victims)
@@ -72,8 +72,8 @@ func (eng *Engine) recordEnded(end VictimEnd, now time.Time) {
 // CountUnknownConfirmation counts a confirmation of a preemption of an unknown allocation (PRE-85).
 func (eng *Engine) CountUnknownConfirmation() { eng.log.unknownConfirmations++ }
 
-// UnknownConfirmations returns how many of them there were.
+// UnknownConfirmations returns how many such confirmations there were.
 func (eng *Engine) UnknownConfirmations() uint64 { return eng.log.unknownConfirmations }
 
-// CoolDowns returns the current ones, the oldest first.
+// CoolDowns returns the current cool-downs, the oldest first.
 func (eng *Engine) CoolDowns() []CoolDown { return slices.Clone(eng.cycles.CoolDowns()) }

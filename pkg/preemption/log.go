@@ -13,10 +13,10 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// preemptionLog has the last preemptions (PRE-109), and tracks their asks until they are placed or
-// cancelled and their victims until they have ended. No decision depends on it.
+// preemptionLog holds the last preemptions (PRE-109). It tracks their asks until they are placed or cancelled, and
+// their victims until they have ended. No decision depends on it.
 //
-// Invariant: what is tracked is in the partition.
+// Invariant: everything that is tracked is in the partition.
 type preemptionLog struct {
 	maxEntries           int
 	total                uint64
@@ -111,7 +111,7 @@ func (l *preemptionLog) recordVictimEnd(y *objects.Allocation, e VictimEnd) {
 	f.victims[i], f.Victims[i].End = nil, e
 }
 
-// untrackAll stops tracking everything: the RM registers anew (PRE-89).
+// untrackAll stops tracking everything: the RM has re-registered (PRE-89).
 func (l *preemptionLog) untrackAll(now time.Time) {
 	for _, f := range l.ring {
 		if f.ask != nil {
@@ -126,7 +126,7 @@ func (l *preemptionLog) untrackAll(now time.Time) {
 	}
 }
 
-// check verifies that what is tracked is in the partition, as the log says.
+// check verifies that tracked asks and victims are in the partition, in the state that the log has.
 func (l *preemptionLog) check(p *objects.Partition) error {
 	for x, f := range l.byAsk {
 		n, waiting := p.Nomination(x), f.Nomination.State == NominationWaiting
@@ -198,7 +198,7 @@ func trackVictims(victims []*objects.Allocation, now time.Time) *trackedPreempti
 	return f
 }
 
-// PreemptorOf returns an ask as it is now.
+// PreemptorOf returns an ask in its present state.
 func PreemptorOf(x *objects.Allocation) Preemptor {
 	a, ask := x.Application(), x.Ask()
 	return Preemptor{
@@ -236,8 +236,8 @@ func listCandidates(list []victim.Candidate) (out []Candidate, more int) {
 	return out, len(list) - len(out)
 }
 
-// copyKeys replaces n keys by parts of one new string: the keys of asks are parts of larger strings, which would
-// stay in memory.
+// copyKeys replaces n keys by parts of one new string: the keys of asks are parts of larger strings, which they would
+// keep in memory.
 func copyKeys(n int, key func(i int) *objects.AllocationKey) {
 	size := 0
 	for i := range n {

@@ -16,8 +16,8 @@ type pressedNode struct {
 	since time.Time // when its capacity was last lowered in a resource that it lacks
 }
 
-// OnNodeResized begins the grace of n if its allocations exceed its capacity, unless its grace has begun and what it
-// lacks was not lowered further. Without a grace it preempts at once (PRE-119).
+// OnNodeResized begins the grace of n if its allocations exceed its capacity. A grace that has begun goes on unless the
+// capacity was lowered further in a resource that n lacks. Without a grace n preempts at once (PRE-119).
 func (eng *Engine) OnNodeResized(n *objects.Node, before resources.Amounts, now time.Time) {
 	conf := eng.part.Config()
 	if !conf.NodePressureEnabled || !n.Overcommitted() {
@@ -30,7 +30,7 @@ func (eng *Engine) OnNodeResized(n *objects.Node, before resources.Amounts, now 
 	capacity := eng.part.Amounts(n.Total())
 	for name := range eng.part.Amounts(n.Available()).Shortage().All() {
 		if capacity.Get(name) < before.Get(name) {
-			eng.OnNodeRelieved(n) // begin anew
+			eng.OnNodeRelieved(n) // starts again
 			break
 		}
 	}

@@ -10,9 +10,9 @@ import (
 // A nomination ends when the ask is placed, when the node or the ask is lost, when it is given up, and when
 // it times out (PRE-79 to PRE-81).
 
-// giveUpNomination ends the nomination of x; the caller must have logged the end in the preemption history.
-// The group of x backs off if all of its asks were nominated: evaluated at once it could preempt for the same
-// node again, without a result each time (PRE-80).
+// giveUpNomination ends the nomination of x; the caller must have logged the end in the preemption history. If all asks
+// of its group were nominated, the group backs off: evaluated at once it could preempt for the same node again, each
+// time without a result (PRE-80).
 func (eng *Engine) giveUpNomination(x *objects.Allocation, now time.Time) {
 	eng.addNewGroups() // the group of x may be among them
 	group := x.AskGroup()
@@ -24,7 +24,7 @@ func (eng *Engine) giveUpNomination(x *objects.Allocation, now time.Time) {
 	eng.part.ClearNomination(x)
 }
 
-// RecordEnded reports the nominations that a command or a placement has ended; why is derived from the state. It
+// RecordEnded reports the nominations that a command or a placement has ended, with a reason derived from the state. It
 // records in the log which asks were placed or cancelled, and that victims have ended as end says. It must be called
 // after each command and after each placement.
 func (eng *Engine) RecordEnded(end VictimEnd, now time.Time) {
@@ -32,9 +32,8 @@ func (eng *Engine) RecordEnded(end VictimEnd, now time.Time) {
 	eng.recordEnded(end, now)
 }
 
-// reportEndedNominations reports the nominations that have ended since it was last called. With end
-// NominationWaiting the reason is derived from the state; else end, lostTo (the ask that has the node now) and
-// message are the reason.
+// reportEndedNominations reports the nominations that have ended since its last call. With end NominationWaiting it
+// derives the reason from the state; otherwise end, lostTo (the ask that has the node now) and message give the reason.
 func (eng *Engine) reportEndedNominations(end NominationState, lostTo *objects.Allocation, message string,
 	now time.Time) {
 	for _, l := range eng.part.TakeEndedNominations() {

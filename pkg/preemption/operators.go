@@ -11,8 +11,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 )
 
-// Evict preempts allocations because an operator ends them; cause says for what (OPS-7). Requires: they are bound, and
-// their release is not ordered.
+// Evict preempts allocations because an operator ends them; cause says why (OPS-7). Requires: they are bound, and their
+// release is not ordered.
 func (eng *Engine) Evict(victims []*objects.Allocation, cause string, now time.Time) {
 	if len(victims) == 0 {
 		return
@@ -24,9 +24,9 @@ func (eng *Engine) Evict(victims []*objects.Allocation, cause string, now time.T
 	eng.host.OnPreempted(victims, nil, victim.ReasonOperator, cause)
 }
 
-// Drain preempts the allocations on a node that an operator drains, as far as disruption budgets allow: those of the
-// lowest priority first, of equal priority the last bound first (OPS-10). found: there were some. left: there are
-// others, which budgets protect; they are to be considered again.
+// Drain preempts the allocations on a node that an operator drains, as far as disruption budgets allow: the lowest
+// priority first; of equal priority the one that was bound last (OPS-10). found: there were some. left: budgets protect
+// others, which are to be considered again.
 func (eng *Engine) Drain(n *objects.Node, now time.Time) (found, left bool) {
 	var order []*objects.Allocation
 	for x := range n.EachAllocation {
@@ -54,7 +54,7 @@ func (eng *Engine) Drain(n *objects.Node, now time.Time) (found, left bool) {
 	return len(victims) > 0, len(victims) < len(order)
 }
 
-// EndMoved reports the nominations that have ended because their application was moved to another queue (OPS-9).
+// EndMoved reports the nominations that ended because an operator moved their application to another queue (OPS-9).
 func (eng *Engine) EndMoved(now time.Time) {
 	for _, l := range eng.part.TakeEndedNominations() {
 		eng.log.endNomination(l.Ask, Nomination{State: NominationMoved, EndedAt: now})

@@ -11,22 +11,22 @@ import (
 
 // evaluationRetry is the time after which an ask group without victims is evaluated again (PRE-95, ASK-36).
 //
-// When no pending ask can be placed, asks that are entitled to preempt are evaluated in selection order
-// (PRE-1, PRE-2). An ask without a plan means that identical asks have none either, unless the RM refused
-// it (evaluate_group.go). So groups of asks are evaluated: when they are new, when a preemption delay
-// of the first ask ends, and after evaluationRetry if something has changed. An evaluation costs much more than a
-// placement; a full cluster pays for what is new or due in it, not for everything that is pending.
+// When no pending ask can be placed, asks that are entitled to preempt are evaluated in selection order (PRE-1, PRE-2).
+// If an ask has no plan, identical asks have none either, unless the RM refused it (evaluate_group.go). So groups of
+// asks are evaluated: when they are new, when a preemption delay of the first ask ends, and after evaluationRetry if
+// something has changed. An evaluation costs much more than a placement; a full cluster pays for asks that are new or
+// due, not for all that are pending.
 const evaluationRetry = 5 * time.Second
 
-// PreemptionOracle is an Oracle that also answers whether an ask could run on a node without its victims
-// (PRE-47). Of any other Oracle only Fits is called.
+// PreemptionOracle is an Oracle that also answers whether an ask could run on a node without its victims (PRE-47). For
+// any other Oracle only Fits is called.
 type PreemptionOracle interface {
 	FitsWithout(ask objects.AllocationKey, node objects.NodeID, victims []objects.AllocationKey) bool
 }
 
-// Preempt carries out the plan of the first group that has one (PRE-1, PRE-2). found: the state has changed, and
-// other asks may be feasible now. more: not found, and groups are left to evaluate after opt.Evaluations
-// searches (PRE-94).
+// Preempt carries out the plan of the first group that has one (PRE-1, PRE-2). found: the state has changed, and other
+// asks may be feasible now. more: nothing was found, and groups are left to evaluate after opt.Evaluations searches
+// (PRE-94).
 func (eng *Engine) Preempt(now time.Time) (found, more bool) {
 	eng.addNewGroups()
 	if eng.giveUpStaleNominations(now) {
@@ -59,8 +59,7 @@ func (eng *Engine) Preempt(now time.Time) (found, more bool) {
 	return false, false
 }
 
-// addNewGroups adds the groups that were not evaluated yet. Groups whose back-off has ended are in
-// toEvaluate already.
+// addNewGroups adds the groups that were not evaluated yet. Groups whose back-off has ended are already in toEvaluate.
 func (eng *Engine) addNewGroups() {
 	for _, group := range eng.part.TakeNewPreemptors() {
 		eng.toEvaluate = append(eng.toEvaluate, &evaluation{group: group})
@@ -89,7 +88,7 @@ func (eng *Engine) dropIfGone(e *evaluation) bool {
 	return true
 }
 
-// findPlan searches victims for x by each of reasons in turn, and returns the first plan (PRE-7).
+// findPlan searches victims for x by each of the reasons in turn, and returns the first plan (PRE-7).
 func (eng *Engine) findPlan(x *objects.Allocation, reasons []victim.Reason) (plan victim.Plan, found bool) {
 	eng.searches++
 	for _, r := range reasons {
@@ -109,8 +108,8 @@ func (eng *Engine) search() *victim.Search {
 	return eng.victimSearch
 }
 
-// evaluationKey is everything that decides which victims an ask can have, as long as nothing changes. Of a
-// thousand applications of a leaf with identical asks one is evaluated (PRE-93).
+// evaluationKey holds everything that decides which victims an ask can have, as long as nothing changes. Of a thousand
+// applications of a leaf with identical asks one is evaluated (PRE-93).
 type evaluationKey struct {
 	leaf            *objects.Queue
 	shape           *feasibility.Shape
@@ -162,8 +161,8 @@ func (eng *Engine) firstWithoutNomination(group *objects.AskGroup) *objects.Allo
 	return nil
 }
 
-// giveUpStaleNominations gives up nominations whose victims have all ended and whose ask cannot be placed
-// as things are (PRE-80). any: there were some.
+// giveUpStaleNominations gives up nominations whose victims have all ended and whose ask cannot be placed in the
+// present state (PRE-80). any: there were some.
 func (eng *Engine) giveUpStaleNominations(now time.Time) (any bool) {
 	for _, x := range slices.Clone(eng.part.Nominees()) {
 		if len(eng.part.Nomination(x).Preempting()) > 0 || eng.nominationIsFeasible(x) {
@@ -185,15 +184,14 @@ func (eng *Engine) nominationIsFeasible(x *objects.Allocation) bool {
 		eng.nomineeAccepted(x)
 }
 
-// nomineeAccepted reports whether other allocations leave to x the node for which it is nominated, and the RM accepts
-// it.
+// nomineeAccepted reports whether other allocations leave its nominated node to x, and the RM accepts x there.
 func (eng *Engine) nomineeAccepted(x *objects.Allocation) bool {
 	n := eng.part.Nomination(x)
 	return eng.part.Affinity().Check(x).Allows(n) && (eng.oracle == nil || eng.oracle.Fits(x.Key(), n.ID()))
 }
 
-// answersDiffer reports whether other asks of the group of x may have nodes that are refused to x: by the RM, or by the
-// anti-affinity of others that selects x by labels that they do not have.
+// answersDiffer reports whether another ask of the group of x may have nodes that are refused to x: by the RM, or by
+// the anti-affinity of others, which selects by labels.
 func (eng *Engine) answersDiffer(x *objects.Allocation) bool {
 	return eng.oracle != nil || !x.Constrained() && eng.part.Affinity().Check(x).MayRefuse()
 }
@@ -220,7 +218,7 @@ func (eng *Engine) checkAllocations(x *objects.Allocation, n *objects.Node, vict
 	return allowed
 }
 
-// askOracle asks the RM about x on n without victims, if it can answer that (PRE-47, PRE-49).
+// askOracle asks the RM about x on n without victims, if the RM can answer that (PRE-47, PRE-49).
 func (eng *Engine) askOracle(x *objects.Allocation, n *objects.Node, victims []*objects.Allocation) bool {
 	switch o := eng.oracle.(type) {
 	case nil:

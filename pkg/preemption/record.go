@@ -8,18 +8,18 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// Preemption is a preemption in the history: the preemptor, the reason, the victims, the candidates that
-// stayed, and how each has ended (PRE-111). It is a value and never changes.
+// Preemption is a preemption in the history: the preemptor, the reason, the victims, the candidates that stayed, and
+// how each of them ended (PRE-111). It is a value and never changes.
 type Preemption struct {
 	Number uint64 // from 1 on, by time
 	At     time.Time
 	Reason victim.Reason
 
 	Victims     []Victim       // the one to reprieve first comes first
-	MoreVictims int            // that are not listed
+	MoreVictims int            // victims that are not listed
 	Excess      Excess         // of an enforced max or node pressure; else empty
 	Node        objects.NodeID // the node of the plan; empty for an enforced max and an operator
-	Cause       string         // what an operator did; else empty
+	Cause       string         // the action of an operator; else empty
 
 	// The following fields are empty for an enforced max, node pressure, and an operator.
 
@@ -27,7 +27,7 @@ type Preemption struct {
 	TriedReasons   []victim.Reason      // reasons without a plan, tried before Reason
 	NodeOutcomes   victim.OutcomeCounts // of the nodes that were searched
 	Candidates     []Candidate          // all allocations of the node, by key. Read-only
-	MoreCandidates int                  // that are not listed
+	MoreCandidates int                  // candidates that are not listed
 	Nomination     Nomination
 	Placement      Placement
 	CancelledAt    time.Time // when the ask was cancelled; zero: it was not
@@ -39,7 +39,7 @@ const maxListed = 200
 // Excess says by how much a queue used more than its max, or the allocations of a node more than its capacity.
 type Excess struct {
 	Queue   objects.QueuePath // empty: of a node
-	Amounts resources.Amounts // without what was preempting already
+	Amounts resources.Amounts // without the resources that were already preempting
 }
 
 // Preemptor is an ask that preempted, as it was at that time.
@@ -87,7 +87,7 @@ const (
 	VictimReleased                              // released by the RM
 	VictimNodeRemoved                           // its node was removed
 	VictimApplicationRemoved                    // its application was removed
-	VictimUnknown                               // the RM registered anew before it ended
+	VictimUnknown                               // the RM re-registered before it ended
 )
 
 func (d VictimState) String() string {
@@ -100,8 +100,8 @@ type Candidate struct {
 	App        objects.AppID
 	Queue      objects.QueuePath
 	Priority   int32
-	Ineligible victim.IneligibleReason // why it was no victim; Eligible: nothing protects it
-	Victim     bool                    // false for an eligible one: it was reprieved
+	Ineligible victim.IneligibleReason // why it was not a victim; Eligible: nothing protects it
+	Victim     bool                    // false for an eligible candidate: it was reprieved
 }
 
 // Nomination is the state of the nomination of a preemptor.
@@ -124,7 +124,7 @@ const (
 	NominationGivenUp                          // the victims have ended, and the ask cannot be placed there
 	NominationResized                          // the amounts of the ask were changed
 	NominationCancelled                        // the ask was cancelled
-	NominationUnknown                          // the RM registered anew
+	NominationUnknown                          // the RM re-registered
 	NominationTimedOut                         // after the nomination timeout
 	NominationMoved                            // the application of the ask was moved to another queue (OPS-9)
 )
@@ -140,7 +140,7 @@ type Placement struct {
 	Node objects.NodeID
 }
 
-// Preemptions are the last preemptions of a partition.
+// Preemptions holds the last preemptions of a partition.
 type Preemptions struct {
 	Total uint64       // since the partition was created
 	Last  []Preemption // newest first
@@ -150,7 +150,7 @@ type Preemptions struct {
 	// of the RM.
 	UnknownConfirmations uint64
 
-	CoolDowns []CoolDown // those that last, the oldest first
+	CoolDowns []CoolDown // those that have not ended, the oldest first
 }
 
 // DefaultPreemptionLogSize is the default number of preemptions that are logged.

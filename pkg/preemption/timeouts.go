@@ -17,8 +17,8 @@ type timeouts struct {
 	restartedAt time.Time             // no timeout begins before; zero: no restart yet
 }
 
-// RestartTimeouts restarts all timeouts at now, because releases may not have reached the RM before. Requires: now
-// is not before that of an earlier call.
+// RestartTimeouts restarts all timeouts at now, because releases may not have reached the RM before. Requires: now is
+// not before the time of an earlier call.
 func (eng *Engine) RestartTimeouts(now time.Time) { eng.timeouts.restartedAt = now }
 
 // expectReleases adds the victims that were marked since the last call.
@@ -61,7 +61,7 @@ func (eng *Engine) nextExpected(limit time.Duration) (y *objects.Allocation, ove
 	return t.expected[0], t.start(at).Add(limit)
 }
 
-// oldestNominee returns the ask with the oldest nomination, and when it times out; nil: there is none.
+// oldestNominee returns the ask with the oldest nomination, and the time at which that times out; nil: there is none.
 func (eng *Engine) oldestNominee(limit time.Duration) (x *objects.Allocation, timesOutAt time.Time) {
 	nominees := eng.part.Nominees()
 	if len(nominees) == 0 {
@@ -70,9 +70,9 @@ func (eng *Engine) oldestNominee(limit time.Duration) (x *objects.Allocation, ti
 	return nominees[0], eng.timeouts.start(eng.part.NominatedAt(nominees[0])).Add(limit)
 }
 
-// endTimedOutNominations ends what has lasted for the nomination timeout: nominations, and waiting for
-// victims, which are then overdue (PRE-81, PRE-87). It precedes all decisions, because in a busy cluster
-// these may never end.
+// endTimedOutNominations ends nominations that have lasted for the nomination timeout. It also ends the wait for
+// victims marked that long ago: they are overdue then (PRE-81, PRE-87). It precedes all decisions, because in a busy
+// cluster these may never end.
 func (eng *Engine) endTimedOutNominations(now time.Time) {
 	limit := eng.part.NominationTimeout()
 	if limit <= 0 {

@@ -27,8 +27,8 @@ func (s *budgetUsage) begin(p *objects.Partition) {
 	clear(s.used)
 }
 
-// charge counts u in the budgets of its members and reports whether one of them is exceeded then. With
-// disruption.budgets: ignore of its leaf nothing is counted.
+// charge counts u in the budgets of its members and reports whether one of them is then exceeded. If the budget policy
+// of its leaf is ignore, it counts nothing.
 func (s *budgetUsage) charge(u *victimUnit) (violates bool) {
 	if u.first.Application().Queue().Settings().BudgetPolicy == policies.BudgetsIgnored {
 		return false
@@ -51,7 +51,8 @@ func (s *budgetUsage) refund(u *victimUnit) {
 	}
 }
 
-// forbids reports whether u is beyond a budget in a leaf with disruption.budgets: strict. If not, u is charged.
+// forbids reports whether u would exceed a budget and its leaf is strict; a best-effort leaf lets a victim exceed its
+// budget. If it does not forbid u, u is charged.
 func (s *budgetUsage) forbids(u *victimUnit) bool {
 	if s.hasNoBudgets() || !s.charge(u) ||
 		u.first.Application().Queue().Settings().BudgetPolicy != policies.BudgetsStrict {
@@ -61,9 +62,9 @@ func (s *budgetUsage) forbids(u *victimUnit) bool {
 	return true
 }
 
-// sortViolatingFirst marks the units that would be beyond a budget if all were preempted, and puts them first, so
-// that they are reprieved first. The allowance is given to the most important units first, as in kube-scheduler
-// (PRE-70). Requires: units are sorted by importance, the most important first.
+// sortViolatingFirst marks the units that would exceed a budget if all were preempted, and puts them first, so that
+// they are reprieved first. The most important units use up the allowance first, as in kube-scheduler (PRE-70).
+// Requires: units are sorted by importance, the most important first.
 func (s *budgetUsage) sortViolatingFirst(units []victimUnit) {
 	if s.hasNoBudgets() {
 		return

@@ -7,8 +7,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// findAcrossNodes finds a plan for an ask that a quota blocks on every single node: the node is chosen as if
-// there were no quotas, then victims on other nodes are added until no quota blocks the ask (PRE-62).
+// findAcrossNodes finds a plan for an ask that a quota blocks on every single node: it chooses the node as if there
+// were no quotas, and then adds victims on other nodes until no quota blocks the ask (PRE-62).
 func (s *Search) findAcrossNodes(predicates Predicates) (Plan, bool) {
 	t := &s.selector
 	shortfalls := t.shortfalls
@@ -21,7 +21,7 @@ func (s *Search) findAcrossNodes(predicates Predicates) (Plan, bool) {
 	return t.addVictimsOnOtherNodes(plan, s.victimScope())
 }
 
-// needsOtherNodes reports whether a quota blocks the ask whose shortfall victims on other nodes reduce.
+// needsOtherNodes reports whether a quota blocks the ask that victims on other nodes could relieve.
 func (t *victimSelector) needsOtherNodes() bool {
 	return slices.ContainsFunc(t.shortfalls, func(w quotaShortfall) bool { return w.ReducibleOnAnyNode() })
 }
@@ -64,8 +64,8 @@ func (t *victimSelector) addVictimsOnOtherNodes(plan Plan, scope *objects.Queue)
 	return plan, true
 }
 
-// collectEligible adds to t.removable the eligible units below q that reduce a shortfall. seenGroups are the
-// first members of the groups met so far.
+// collectEligible adds to t.removable the eligible units below q that reduce a shortfall. seenGroups holds the first
+// members of the groups met so far.
 func (t *victimSelector) collectEligible(q *objects.Queue, seenGroups map[*objects.Allocation]bool) {
 	if q == t.search.guaranteedQueue || q.BoundCount() == 0 {
 		return
@@ -115,7 +115,7 @@ func (t *victimSelector) countUnitFreed(u *victimUnit, sign int) {
 	}
 }
 
-// countFreed adds y to what is freed in the quotas where it counts (sign > 0), or takes it back.
+// countFreed adds y to what is freed in the quotas where y counts (sign > 0), or takes it back.
 func (t *victimSelector) countFreed(y *objects.Allocation, sign int) {
 	for i := range t.shortfalls {
 		w := &t.shortfalls[i]

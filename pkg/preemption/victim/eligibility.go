@@ -7,7 +7,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// IneligibleReason is the eligibility check that keeps an allocation from being a victim (PRE-21).
+// IneligibleReason names the eligibility check that keeps an allocation from being a victim (PRE-21).
 type IneligibleReason uint8
 
 // The eligibility checks, in the order in which they run; the first that fails is the reason.
@@ -43,7 +43,7 @@ func (l IneligibleReason) String() string {
 // minSystemPriority is the lowest system priority (PRE-25).
 const minSystemPriority = 2_000_000_000
 
-// victimSearch is the search for one ask by one preemption reason. The eligibility of each leaf is computed once.
+// victimSearch is the search for one ask by one preemption reason. It computes the eligibility of each leaf once.
 type victimSearch struct {
 	part            *objects.Partition
 	coolDowns       CoolDowns // nil: there are none
@@ -57,7 +57,7 @@ type victimSearch struct {
 	victimOrder policies.VictimOrder
 	qosCounts   bool // preemption.victim.qos is enabled
 
-	// units kept by a guarantee or a budget, for reports; nil: not recorded
+	// units that a guarantee or a budget protects, for reports; nil: not recorded
 	protected map[*objects.Allocation]IneligibleReason
 
 	generation uint64              // incremented by each resetLeafCache
@@ -72,10 +72,10 @@ type queueEligibility struct {
 	askPriority    int32          // the priority of the ask as commonAncestor sees it; for a required node the plain one
 }
 
-// cachedEligibility is the eligibility of a leaf, and what was found last for a priority and a candidate of it.
+// cachedEligibility is the eligibility of a leaf, with the last results for a priority and a candidate of it.
 type cachedEligibility struct {
 	queueEligibility
-	generation      uint64 // of the search; of another one: stale
+	generation      uint64 // of victimSearch.generation; another one: stale
 	exposedKnown    bool   // priority and exposedPriority are set
 	priority        int32  // of the last candidate
 	exposedPriority int32  // priority, as commonAncestor sees it
@@ -83,7 +83,7 @@ type cachedEligibility struct {
 	// the queues from the leaf up to commonAncestor with a guarantee, in guaranteeTotals
 	guaranteed      []int32
 	quotas          quotaSet           // the shortfalls that any allocation of the leaf reduces
-	checkedShape    *feasibility.Shape // of the candidate that was checked last, as the next two; nil: none was
+	checkedShape    *feasibility.Shape // of the last checked candidate; nil: none was
 	checkedPriority int32
 	checkedEligible bool
 }
@@ -106,7 +106,7 @@ func (h *victimSearch) begin(p *objects.Partition, x *objects.Allocation, r Reas
 	}
 }
 
-// yunikornCompatible reports whether the victim order is that of YuniKorn, which ignores priorities: by
+// yunikornCompatible reports whether the victim order is that of YuniKorn, which ignores priorities: by reason of the
 // guarantee, with preemption.victim.order: compatible (PRE-42, PRE-43).
 func (h *victimSearch) yunikornCompatible() bool {
 	return h.reason == ReasonGuarantee && h.victimOrder == policies.VictimOrderCompatible
@@ -129,7 +129,7 @@ func ineligibleForAll(p *objects.Partition, y *objects.Allocation) IneligibleRea
 // candidateFacts holds the properties of an allocation that ineligibleForAsk reads.
 type candidateFacts struct {
 	shape             *feasibility.Shape
-	priority          int32 // for victims, see Allocation.VictimPriority; of a victim group that of the group (PRE-51)
+	priority          int32 // for victims, see Allocation.VictimPriority; of a member that of its victim group (PRE-51)
 	groupRequiresNode bool  // a member of its victim group has a required node
 }
 
@@ -172,8 +172,8 @@ func (h *victimSearch) ineligibleReason(y *objects.Allocation) IneligibleReason 
 // hasSystemPriority reports whether a priority for victims is a system priority (PRE-25, QUO-53, PRE-120).
 func hasSystemPriority(priority int32) bool { return priority >= minSystemPriority }
 
-// exposedPriority returns a priority of a leaf as the common ancestor of g sees it; for a required node it is the plain
-// one (PRE-32).
+// exposedPriority returns a priority of a leaf as the common ancestor of g sees it; for a required node the plain
+// priority (PRE-32).
 func (h *victimSearch) exposedPriority(priority int32, leaf *objects.Queue, g *cachedEligibility) int32 {
 	if h.reason == ReasonRequiredNode {
 		return priority
@@ -184,9 +184,8 @@ func (h *victimSearch) exposedPriority(priority int32, leaf *objects.Queue, g *c
 	return g.exposedPriority
 }
 
-// isTooImportant reports whether a priority, as commonAncestor sees it, is too high for a victim: higher than
-// that of the ask, or equal by reason of priority (PRE-30). For a required node plain priorities are compared
-// (PRE-32).
+// isTooImportant reports whether a priority, as commonAncestor sees it, is too high for a victim: higher than that of
+// the ask, or equal when the reason is priority (PRE-30). For a required node plain priorities are compared (PRE-32).
 func (h *victimSearch) isTooImportant(priority int32, g *queueEligibility) bool {
 	return priority > g.askPriority || priority == g.askPriority && h.reason == ReasonPriority
 }
@@ -241,9 +240,9 @@ func (h *victimSearch) outOfScopeReason(askLeaf, leaf *objects.Queue) Ineligible
 	return Eligible
 }
 
-// protectedByGuarantee reports whether a queue from the leaf of y up to the common queue, that one excluded,
-// would be below its guarantee without y, when victims have been released (PRE-34). Inside the leaf of the ask no
-// guarantee counts, nor for a required node.
+// protectedByGuarantee reports whether a queue from the leaf of y up to the common queue, excluding that one, would be
+// below its guarantee without y once victims have been released (PRE-34). Inside the leaf of the ask no guarantee
+// counts, nor for a required node.
 func (h *victimSearch) protectedByGuarantee(y *objects.Allocation, victims []*objects.Allocation) bool {
 	if h.reason == ReasonRequiredNode {
 		return false
@@ -257,7 +256,7 @@ func (h *victimSearch) protectedByGuarantee(y *objects.Allocation, victims []*ob
 	return false
 }
 
-// hasGuaranteeBelow reports whether a queue from leaf up to above, that one excluded, has a guarantee.
+// hasGuaranteeBelow reports whether a queue from leaf up to above, excluding above, has a guarantee.
 func (h *victimSearch) hasGuaranteeBelow(leaf, above *objects.Queue) bool {
 	for q := leaf; q != above; q = q.Parent() {
 		if !q.Guaranteed().IsEmpty() {
@@ -277,7 +276,7 @@ func holdsAnyOf(held, wanted resources.Vector) bool {
 	return false
 }
 
-// lowestCommonAncestor returns the lowest queue that is an ancestor of both leaves, or both of them.
+// lowestCommonAncestor returns the lowest queue that both leaves are in; of a leaf and itself, the leaf.
 func lowestCommonAncestor(a, b *objects.Queue) *objects.Queue {
 	for !a.IsSelfOrAncestorOf(b) {
 		a = a.Parent()

@@ -8,8 +8,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// guaranteeTotals sums up, for each queue with a guarantee, what the victims removed of a node hold in it. So whether
-// the guarantee protects one more candidate costs the same, however many victims there are already (PRE-34).
+// guaranteeTotals sums up, for each queue with a guarantee, what the removed victims of a node hold in it. So the check
+// whether a guarantee protects one more candidate costs the same however many victims there are (PRE-34).
 type guaranteeTotals struct {
 	queues  []guaranteeTotal
 	indexOf map[*objects.Queue]int32 // in queues
@@ -20,10 +20,10 @@ type guaranteeTotals struct {
 type guaranteeTotal struct {
 	queue *objects.Queue
 	freed resources.Vector
-	node  uint64 // guaranteeTotals.node of freed; of another node: nothing is freed
+	node  uint64 // guaranteeTotals.node when freed was written; another one: nothing is freed
 }
 
-// beginSearch forgets all queues. What appendIndexes has returned is no longer valid.
+// beginSearch forgets all queues. The results of appendIndexes are no longer valid.
 func (s *guaranteeTotals) beginSearch() {
 	if s.indexOf == nil {
 		s.indexOf = map[*objects.Queue]int32{}
@@ -32,10 +32,10 @@ func (s *guaranteeTotals) beginSearch() {
 	s.queues = s.queues[:0]
 }
 
-// beginNode forgets what was released.
+// beginNode forgets all releases.
 func (s *guaranteeTotals) beginNode() { s.node++ }
 
-// appendIndexes appends to a list the indexes of the queues with a guarantee from leaf up to above, that one excluded.
+// appendIndexes appends to a list the indexes of the queues with a guarantee from leaf up to above, excluding above.
 func (s *guaranteeTotals) appendIndexes(list []int32, leaf, above *objects.Queue) []int32 {
 	for q := leaf; q != above; q = q.Parent() {
 		if q.Guaranteed().IsEmpty() {

@@ -10,7 +10,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// maxShortfalls is for how many quota shortfalls minimalVictims finds victims: quotaSet has a bit for each.
+// maxShortfalls bounds the quota shortfalls for which minimalVictims finds victims: quotaSet has a bit for each.
 const maxShortfalls = 64
 
 // quotaSet is a set of quota shortfalls, a bit for each by index in victimSelector.shortfalls.
@@ -22,14 +22,14 @@ type quotaSet uint64
 type minimalSelection struct {
 	candidates []nodeCandidate // in victim order
 	removed    []int32         // indexes in candidates, in the order of the removal: the most important last
-	rows       int             // how often the next of them freed something else than the one before
+	rows       int             // how often a candidate freed something else than the one before
 }
 
-// minimalVictims finds the plan of selectVictimsOnNode at less cost: it removes candidates in victim order until
-// the ask fits, and then reprieves (PRE-46). The more important candidates would all be reprieved, as the ask
-// fits without any of them. The plan has no Victims: minimalVictimList has them. exact is false where the two may
-// differ (victim groups, budgets, quality of service) or where a report needs the other candidates: then the
-// caller must use selectVictimsOnNode.
+// minimalVictims finds the plan of selectVictimsOnNode at less cost: it removes candidates in victim order until the
+// ask fits, and then reprieves (PRE-46). The more important candidates would all be reprieved, as the ask fits with all
+// of them kept. The plan has no Victims: minimalVictimList returns them. exact is false where the two may differ
+// (victim groups, budgets, quality of service) or where a report needs the other candidates: the caller must then use
+// selectVictimsOnNode.
 func (t *victimSelector) minimalVictims(l *nodeCache, index int) (plan Plan, found, exact bool) {
 	h, c := t.search, &l.summaries[index]
 	if c.hasGroups || c.hasBudgets || h.qosCounts || h.protected != nil || len(t.shortfalls) > maxShortfalls {
@@ -54,16 +54,16 @@ func (t *victimSelector) minimalVictims(l *nodeCache, index int) (plan Plan, fou
 	return Plan{Ask: h.ask, Reason: h.reason, Node: t.node, cost: t.minimal.cost()}, true, true
 }
 
-// removeUntilFits removes the eligible candidates that no guarantee protects in victim order until the ask fits.
-// It returns false when it does not fit without all of them. Candidates in a row that free the same are summed up:
-// how many of them are enough is a division.
+// removeUntilFits removes, in victim order, the eligible candidates that no guarantee protects until the ask fits. It
+// returns false if the ask does not fit without all of them. Candidates in a row that free the same are summed up: a
+// division says how many of them are enough.
 func (t *victimSelector) removeUntilFits(l *nodeCache) bool {
 	h, m := t.search, &t.minimal
 	m.removed, m.rows = m.removed[:0], 0
 	t.guarantees.beginNode()
-	var shape *feasibility.Shape // of the row, as the next two
+	var shape *feasibility.Shape // of the row
 	var quotas quotaSet
-	waiting, enough := 0, 0 // removed and not freed yet; how many of them are enough, zero: not computed
+	waiting, enough := 0, 0 // removed and not freed yet; how many of them are enough (zero: not computed)
 	for i := range m.candidates {
 		w := &m.candidates[i]
 		g := &h.leafCache[w.leafIndex]
@@ -119,8 +119,8 @@ func (t *victimSelector) checkEligibility(w *nodeCandidate, leaf *objects.Queue,
 	g.checkedEligible = h.ineligibleForAsk(candidateFacts{shape: w.shape, priority: w.priority}, leaf, g) == Eligible
 }
 
-// quotasOf returns the shortfalls that the release of w reduces. They are those of its leaf, g, unless a limit blocks
-// the ask.
+// quotasOf returns the shortfalls that the release of w reduces: those of its leaf, from g, unless a limit blocks the
+// ask.
 func (t *victimSelector) quotasOf(w *nodeCandidate, g *cachedEligibility) quotaSet {
 	if t.limitBlocks {
 		return t.quotasReducedBy(w.allocation)
@@ -152,7 +152,7 @@ func (t *victimSelector) freeCandidates(s *feasibility.Shape, quotas quotaSet, c
 }
 
 // countUntilFits returns how many more candidates of a shape that reduce the shortfalls in quotas must be removed, at
-// least one, before the ask can fit. It may be too low, where other shortfalls are left or quantities saturate.
+// least one, before the ask can fit. The number may be too low if other shortfalls are left or quantities saturate.
 func (t *victimSelector) countUntilFits(s *feasibility.Shape, quotas quotaSet) int {
 	n := countUntilCovered(t.free, s.Vector(), t.search.ask.Shape().Vector())
 	for i := range t.shortfalls {
@@ -181,8 +181,7 @@ func countUntilCovered(have, each, want resources.Vector) int {
 }
 
 // reprieveRemoved puts back, the most important first, every removed candidate without which the ask still fits, as
-// reprieveVictims does. What is free only shrinks, so after a candidate that must stay removed all stay that free
-// the same.
+// reprieveVictims does. Free resources only shrink, so once a candidate must stay removed, all that free the same must.
 func (t *victimSelector) reprieveRemoved() {
 	h, m := t.search, &t.minimal
 	var needed *feasibility.Shape
@@ -227,8 +226,8 @@ func (t *victimSelector) restoreCandidate(s *feasibility.Shape, quotas quotaSet)
 	}
 }
 
-// minimalVictimList returns the victims that minimalVictims has found last, the most important first. It is valid until
-// t.victims changes. Requires: the node cache has not changed since.
+// minimalVictimList returns the victims of the last call of minimalVictims, the most important first. The list is valid
+// until t.victims changes. Requires: the node cache has not changed since.
 func (t *victimSelector) minimalVictimList() []*objects.Allocation {
 	t.victims = t.victims[:0]
 	for _, i := range slices.Backward(t.minimal.removed) {

@@ -9,7 +9,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// nodeCache has the nodes in ID order with their summaries. It is updated by what changed, not rebuilt (PRE-99).
+// nodeCache holds the nodes in ID order with their summaries. It is updated by changes, not rebuilt (PRE-99).
 type nodeCache struct {
 	part      *objects.Partition
 	nodes     []*objects.Node
@@ -33,7 +33,7 @@ type nodeCache struct {
 	nodeSetVersion uint64 // Partition.NodeSetGeneration of nodes
 	configVersion  uint64 // Partition.ConfigGeneration of victimUnits
 	rebuilds       int    // how often rebuild ran
-	updates        []int  // indexes of the nodes refreshed since the last rebuild
+	updates        []int  // indexes of the nodes that were refreshed since the last rebuild
 
 	ranked uint64 // SearchStats.NodesRanked
 }
@@ -93,7 +93,7 @@ func (l *nodeCache) regroup() {
 	}
 }
 
-// rebuild lists the nodes anew. The summaries of the nodes in before are kept; nil: none, and leaves get new
+// rebuild lists the nodes again. It keeps the summaries of the nodes in before; nil: it keeps none, and leaves get new
 // indexes.
 func (l *nodeCache) rebuild(before map[*objects.Node]int, summaries []nodeSummary) {
 	if before == nil {
@@ -125,7 +125,7 @@ func (l *nodeCache) rebuild(before map[*objects.Node]int, summaries []nodeSummar
 	}
 }
 
-// refreshNode makes the summary of the node at i anew.
+// refreshNode summarizes the node at i again.
 func (l *nodeCache) refreshNode(i int) {
 	n, c := l.nodes[i], &l.summaries[i]
 	var before [16]int32
@@ -161,7 +161,7 @@ func (l *nodeCache) classify(i int) {
 	}
 }
 
-// leafIndexOf returns the index of a leaf, which is added if it is unknown.
+// leafIndexOf returns the index of a leaf, and adds the leaf if it is unknown.
 func (l *nodeCache) leafIndexOf(leaf *objects.Queue) int32 {
 	i, known := l.leafIndex[leaf]
 	if !known {
@@ -185,8 +185,7 @@ func (l *nodeCache) leavesOf(c *nodeSummary, to []int32) []int32 {
 	return to
 }
 
-// indexLeaves brings nodesOfLeaf up to date with the summary at i. before are the leaves of its candidates until
-// now.
+// indexLeaves updates nodesOfLeaf for the summary at i. before holds the former leaves of its candidates.
 func (l *nodeCache) indexLeaves(i int, before []int32) {
 	var now [16]int32
 	leaves := l.leavesOf(&l.summaries[i], now[:0])
@@ -197,7 +196,7 @@ func (l *nodeCache) indexLeaves(i int, before []int32) {
 		}
 	}
 	for _, leaf := range leaves {
-		if n := len(l.nodesOfLeaf[leaf]); n == 0 || l.nodesOfLeaf[leaf][n-1] < int32(i) { // always so in a rebuild
+		if n := len(l.nodesOfLeaf[leaf]); n == 0 || l.nodesOfLeaf[leaf][n-1] < int32(i) { // always true in a rebuild
 			l.nodesOfLeaf[leaf] = append(l.nodesOfLeaf[leaf], int32(i))
 		} else if at, listed := slices.BinarySearch(l.nodesOfLeaf[leaf], int32(i)); !listed {
 			l.nodesOfLeaf[leaf] = slices.Insert(l.nodesOfLeaf[leaf], at, int32(i))

@@ -15,7 +15,7 @@ const (
 
 func (s NodeOutcome) String() string { return [...]string{"no plan", "rejected", "compared"}[s] }
 
-// OutcomeCounts counts the nodes that a search tried, by outcome. A search ends when no better plan can come, so
+// OutcomeCounts counts the nodes that a search tried, by outcome. A search ends when no better plan is possible, so
 // nodes may be missing.
 type OutcomeCounts [numNodeOutcomes]int
 
@@ -33,8 +33,8 @@ type Candidate struct {
 	Victim     bool             // an eligible allocation that is no victim is not needed
 }
 
-// Candidates returns all allocations on the node of a plan, in key order (PRE-110). For a plan without victims the
-// victims are those that a plan for its node would have. Requires: the plan was not carried out yet.
+// Candidates returns all allocations on the node of a plan, in key order (PRE-110). For a plan without victims it marks
+// the victims that a plan for its node would have. Requires: the plan was not carried out yet.
 func (s *Search) Candidates(plan Plan) []Candidate {
 	s.current.begin(s.part, plan.Ask, plan.Reason)
 	return s.candidates(plan, len(plan.Victims) == 0 || s.current.mayProtect(plan.Node))
@@ -69,7 +69,7 @@ func (s *Search) candidates(plan Plan, selecting bool) []Candidate {
 }
 
 // mayProtect reports whether a guarantee or a budget could protect an allocation on n. If not, a selection of victims
-// on n would note nothing. The members of a victim group are in one leaf.
+// on n would record nothing. The members of a victim group are in one leaf.
 func (h *victimSearch) mayProtect(n *objects.Node) bool {
 	if len(h.part.Budgets()) > 0 {
 		return true
@@ -84,8 +84,8 @@ func (h *victimSearch) mayProtect(n *objects.Node) bool {
 	return false
 }
 
-// protectionOf returns the reason why u stays when t.victims are released: a guarantee or a strict budget. If there is
-// none, u is charged to its budgets.
+// protectionOf returns the reason why u stays when t.victims are released: a guarantee or a strict budget. If nothing
+// protects u, it is charged to its budgets.
 func (t *victimSelector) protectionOf(u *victimUnit) IneligibleReason {
 	switch {
 	case t.protectedByGuarantee(u):

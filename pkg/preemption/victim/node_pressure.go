@@ -8,8 +8,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// Victims of a node whose capacity is below what its allocations hold: the eviction order of the kubelet
-// (PRE-118 to PRE-120). There is no preemptor.
+// The victims of a node whose allocations hold more than its capacity, in the eviction order of the kubelet (PRE-118 to
+// PRE-120). There is no preemptor.
 
 // ResourceUsage holds what an allocation requests and uses of one resource.
 type ResourceUsage struct {
@@ -24,9 +24,9 @@ func (c ResourceUsage) AboveRequest() resources.Quantity {
 	return resources.SubSaturated(c.Used, c.Requested)
 }
 
-// EvictionOrder sorts the allocations of a node that lacks a resource, the first to be evicted first: usage above
-// the request before usage within it, then the lower priority, then the larger usage above the request, then the
-// smaller key (PRE-118).
+// EvictionOrder sorts the allocations of a node that lacks a resource, the first to be evicted first: usage above the
+// request before usage within it, then the lower priority, then the larger usage above the request. A tie is broken by
+// the smaller key (PRE-118).
 func EvictionOrder(work []*objects.Ask, resource string) []ResourceUsage {
 	claims := make([]ResourceUsage, len(work))
 	for i, ask := range work {
@@ -72,10 +72,10 @@ func (l *NodeLoad) ScarcestResource() (resource string, ok bool) {
 	return resource, ok
 }
 
-// ForNodePressure returns the allocations to evict from a node that has less capacity than its allocations hold,
-// in eviction order (PRE-119, PRE-120). Required-node allocations stay: they would come back to the same node.
-// System-priority allocations are evicted only if the others are not enough. There are no victims if the node
-// lacks nothing, or if evicting all of them would not be enough, for example because of foreign allocations.
+// ForNodePressure returns the allocations to evict from a node whose allocations hold more than its capacity, in
+// eviction order (PRE-119, PRE-120). Required-node allocations stay: they would come back to the same node.
+// System-priority allocations are evicted only if the others are not enough. There are no victims if the node lacks
+// nothing, or if even all of them would not be enough, for example because of foreign allocations.
 func ForNodePressure(l NodeLoad) (victims []*objects.Ask) {
 	resource, hasShortage := l.ScarcestResource()
 	if !hasShortage {

@@ -24,9 +24,9 @@ const (
 	rankInfeasible = math.MaxInt64
 )
 
-// nodeRanking has the rank of every node for one kind of ask (shape and priority). It is a tree of minima over
-// the indexes of a nodeCache: tree node k has its children at 2k and 2k+1, and the root is 1. So the nodes of the
-// lowest rank are found without reading all ranks.
+// nodeRanking holds the rank of every node for one kind of ask (shape and priority). It is a tree of minima over the
+// indexes of a nodeCache: tree node k has its children at 2k and 2k+1, and the root is 1. So a search finds the nodes
+// of the lowest rank without reading all ranks.
 type nodeRanking struct {
 	tree           []int64
 	width          int              // leaves of the tree
@@ -35,7 +35,7 @@ type nodeRanking struct {
 	free           resources.Vector // scratch
 }
 
-// sync brings r up to date with l, for asks like x.
+// sync updates r from l, for asks like x.
 func (r *nodeRanking) sync(l *nodeCache, x *objects.Allocation) {
 	if r.rebuilds != l.rebuilds || len(l.updates)-r.appliedUpdates > len(l.nodes) {
 		r.fill(l, x)
@@ -159,8 +159,7 @@ func (r *nodeRanking) nextRank(rank int64) int64 {
 	return next
 }
 
-// yieldRange yields the indexes below tree node k whose rank is from low to high. It returns false when yield
-// did.
+// yieldRange yields the indexes below tree node k whose rank is from low to high. It returns false if yield did.
 func (r *nodeRanking) yieldRange(k int, low, high int64, yield func(index int) bool) bool {
 	switch {
 	case r.tree[k] > high:

@@ -9,21 +9,21 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// nodeSummary has the candidates of a node: its allocations that pass ineligibleForAll, by ascending priority, and in
-// full victim order once sortedCandidates was called. Releasing all candidates up to priorityLevels[i] frees
-// freedBy(i), releasing all of them frees freedInAll.
+// nodeSummary holds the candidates of a node: its allocations that pass ineligibleForAll. They are sorted by ascending
+// priority, and in full victim order once sortedCandidates was called. The release of all candidates up to
+// priorityLevels[i] frees freedBy(i); the release of all frees freedInAll.
 type nodeSummary struct {
 	candidates      []nodeCandidate
 	priorityLevels  []int32              // ascending
 	freedPerLevel   []resources.Quantity // vectors of all levels but the last, one after another, of width quantities each
 	width           int
-	available       resources.Vector // of the node; a row in nodeCache.quantities, like the next
+	available       resources.Vector // of the node; a row in nodeCache.quantities
 	freedInAll      resources.Vector
 	isSorted        bool // candidates are in the order of compareCandidates
 	hasGroups       bool // a candidate may belong to a victim group
 	hasBudgets      bool // a disruption budget selects a candidate
 	mixedProtection bool // the candidates differ in softProtection
-	undisturbed     bool // the node is schedulable, and nothing of it is preempting or held for asks
+	undisturbed     bool // the node is schedulable, and nothing on it is preempting or held for asks
 }
 
 // nodeCandidate holds what a search needs of an allocation. The candidates of a node are contiguous in memory: a

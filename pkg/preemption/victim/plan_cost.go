@@ -16,7 +16,7 @@ type planCost struct {
 	originator       bool  // a victim is an originator
 }
 
-// planCostOf returns the cost of units. Each member of a group counts, with the priority of the group.
+// planCostOf returns the cost of units. Each member of a group counts with the priority of the group.
 func planCostOf(units []victimUnit) planCost {
 	c := planCost{highestPriority: math.MinInt64}
 	for i := range units {
@@ -34,11 +34,11 @@ func planCostOf(units []victimUnit) planCost {
 	return c
 }
 
-// isBetterPlan reports whether a is better than b. First fewer units beyond a disruption budget are better
-// (PRE-69). By reason of priority, as in kube-scheduler, then the lower highest priority, the smaller sum of
-// priorities, the fewer victims, and the more recent start of the oldest of the most important victims (PRE-55).
-// By other reasons no opted-out victim and no originator, and then the fewer victims with the victim order of
-// YuniKorn, the criteria of priority without it (PRE-56). Last the smaller node ID.
+// isBetterPlan reports whether a is better than b. Fewer units beyond a disruption budget are better: a best-effort
+// budget is violated only if every plan violates one (PRE-69). Then, by reason of priority, as in kube-scheduler: the
+// lower highest priority, the smaller sum of priorities, fewer victims, and the later start of the oldest of the most
+// important victims (PRE-55). By other reasons: no opted-out victim and no originator, then fewer victims with the
+// victim order of YuniKorn, or else the criteria of priority (PRE-56). A tie is broken by the smaller node ID.
 func (h *victimSearch) isBetterPlan(a, b *Plan) bool {
 	x, y := &a.cost, &b.cost
 	if x.budgetViolations != y.budgetViolations {

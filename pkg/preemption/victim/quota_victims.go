@@ -9,16 +9,16 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// ForQuota returns the allocations to preempt so that q, which is above its enforced max, is within it, in victim
-// order (QUO-53 to QUO-57). No queue from the leaf of a victim up to q falls below its guarantee. Victim groups
-// are preempted together or not at all. Required-node and system-priority allocations stay, and preempting ones
-// are no victims again. preemption.policy and fences do not count, because there is no preemptor.
+// ForQuota returns, in victim order, the allocations to preempt so that q comes within its enforced max (QUO-53 to
+// QUO-57). No queue from the leaf of a victim up to q falls below its guarantee. Victim groups are preempted together
+// or not at all. Required-node and system-priority allocations stay, and allocations that are already preempting are
+// not chosen again. preemption.policy and fences do not count, because there is no preemptor.
 //
-// A victim beyond a budget in a strict queue is left out and not replaced; a later call returns it when the
+// A victim that would exceed a budget in a strict queue is left out and not replaced; a later call returns it when the
 // budget allows it (ADR 27).
 //
-// No victim can be left out without q being further above its max. If q cannot be brought within its max, it is
-// brought nearer, as far as candidates taken in victim order do.
+// Every victim is needed: without it q would be further above its max. If q cannot be brought within its max, it is
+// brought nearer, as far as candidates taken in victim order allow.
 func ForQuota(p *objects.Partition, q *objects.Queue) []*objects.Allocation {
 	s := &quotaSearch{groups: victimSearch{part: p}, queue: q, excess: q.Quota().Excess()}
 	if s.withinMax() {
@@ -27,7 +27,7 @@ func ForQuota(p *objects.Partition, q *objects.Queue) []*objects.Allocation {
 	s.collectCandidates(q, nil)
 	slices.SortFunc(s.candidates, compareQuotaCandidates)
 	s.takeInOrder()
-	if !s.withinMax() { // guarantees may forbid the victim order
+	if !s.withinMax() { // guarantees may have stopped the victim order
 		for len(s.selected) > 0 {
 			s.undoLast()
 		}
@@ -57,7 +57,7 @@ type quotaSearch struct {
 	heldFrom     []resources.Vector // by index i: the sum that candidates[i:] hold
 	selected     []*quotaCandidate  // in the order of selection
 	stepsLeft    int                // how many candidates search may still try
-	skippedAlike map[alikeKey]int   // how many alike candidates are passed over now
+	skippedAlike map[alikeKey]int   // how many candidates of a kind are passed over now
 }
 
 // quotaCandidate is a victim unit with the queues whose guarantees it counts in. The sort keys are stored with
@@ -77,7 +77,7 @@ type queueGuarantee struct {
 	remaining resources.Vector
 }
 
-// alikeKey is equal for candidates that are interchangeable: if one is no solution, the other is none.
+// alikeKey is equal for candidates that are interchangeable: if one leads to no solution, the other does not either.
 type alikeKey struct {
 	leaf  *objects.Queue
 	shape *feasibility.Shape
@@ -92,8 +92,7 @@ func (c *quotaCandidate) alikeKey() alikeKey {
 	return k
 }
 
-// collectCandidates collects the candidates below q. guarantees are of the queues from s.queue down to q, q
-// excluded.
+// collectCandidates collects the candidates below q. guarantees has the queues from s.queue down to q, excluding q.
 func (s *quotaSearch) collectCandidates(q *objects.Queue, guarantees []*queueGuarantee) {
 	if !q.Guaranteed().IsEmpty() {
 		guarantees = append(slices.Clip(guarantees), &queueGuarantee{q, q.Quota().AllocatedAfterPreemption()})
@@ -145,10 +144,10 @@ func (s *quotaSearch) newCandidate(u victimUnit, guarantees []*queueGuarantee) q
 	return c
 }
 
-// compareQuotaCandidates returns the victim order for an enforced max (QUO-54), negative when a is preempted before b:
-// opted in before opted out, then not originator before originator, the lower priority, a single allocation
-// before a group and a smaller group before a larger one, the newer, the smaller share of the max, and the larger
-// key.
+// compareQuotaCandidates orders victims for an enforced max (QUO-54): it returns a negative number when a is preempted
+// before b. Opted in comes before opted out, then not originator before originator, the lower priority, a single
+// allocation before a group and a smaller group before a larger one, the newer, and the smaller share of the max. A tie
+// is broken by the larger key.
 func compareQuotaCandidates(a, b quotaCandidate) int {
 	if order := cmp.Or(
 		cmp.Compare(a.softProtection, b.softProtection), cmp.Compare(a.priority, b.priority),
@@ -180,9 +179,9 @@ func (s *quotaSearch) prepareSearch() {
 	}
 }
 
-// search selects candidates from index i on until the queue is within its max, by backtracking: selecting a
-// candidate is tried before passing it over, so the first solution in victim order is found. It returns false if
-// there is none, or if the steps are used up; then s is as before.
+// search selects candidates from index i on until the queue is within its max, by backtracking. It tries to select a
+// candidate before it passes it over, so it finds the first solution in victim order. It returns false if there is
+// none, or if the steps are used up; s is then as before.
 func (s *quotaSearch) search(i int) bool {
 	switch {
 	case s.withinMax():
@@ -200,7 +199,7 @@ func (s *quotaSearch) search(i int) bool {
 		return true
 	}
 	s.undoLast()
-	s.skippedAlike[c.alikeKey()]++ // an alike candidate is no solution either
+	s.skippedAlike[c.alikeKey()]++ // an alike candidate leads to no solution either
 	found := s.search(i + 1)
 	s.skippedAlike[c.alikeKey()]--
 	return found

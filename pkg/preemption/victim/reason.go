@@ -3,7 +3,7 @@ package victim
 // Reason says why allocations are preempted. Each plan has one (PRE-7).
 type Reason uint8
 
-// The preemption reasons, in the order in which an ask tries them (PRE-7). The last three need no ask.
+// The preemption reasons, in the order in which an ask tries them (PRE-7). The last three are not reasons of asks.
 const (
 	ReasonRequiredNode Reason = iota // the ask has a required node
 	ReasonGuarantee                  // a queue of the ask is below its guarantee

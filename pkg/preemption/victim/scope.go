@@ -16,7 +16,7 @@ func preemptionScope(x *objects.Allocation) *objects.Queue {
 }
 
 // GuaranteedQueue returns the nearest queue, from the leaf of x up to the preemption fence, whose guarantee names a
-// resource that x requests; nil: there is none. within: it stays within its guarantee with x, and so entitles x
+// resource that x requests; nil: there is none. within: the queue stays within its guarantee with x, so it entitles x
 // (PRE-13, PRE-19).
 func GuaranteedQueue(x *objects.Allocation) (q *objects.Queue, within bool) {
 	for q := x.Application().Queue(); q != nil; q = q.Parent() {

@@ -75,7 +75,7 @@ func (s *Search) Explain(x *objects.Allocation, r Reason, predicates Predicates)
 			e.report.Best = []Plan{e.report.Plan}
 		}
 	}
-	for _, ranks := range s.rankings { // the ranking for x, or none
+	for _, ranks := range s.rankings { // at most the ranking for x
 		for index := range s.cache.nodes {
 			if ranks.rankAt(index) == rankInfeasible {
 				e.report.Infeasible++
@@ -125,7 +125,7 @@ func (e *reportRecorder) keepIfBest(plan Plan) {
 	}
 }
 
-// recordNoPlan records why t has just found no plan. If a guarantee or a budget protected a unit, the ask did fit
+// recordNoPlan records why t has just found no plan. If a guarantee or a budget protected a unit, the ask would fit
 // without that unit, so the protection is the reason.
 func (e *reportRecorder) recordNoPlan(t *victimSelector) {
 	o := BlockedByQuota

@@ -20,19 +20,19 @@ type Plan struct {
 	nodeIndex int // of the node in the node cache
 }
 
-// Predicates asks the resource manager whether an ask may run on a node without the victims (PRE-47). Nil: every
-// node is accepted.
+// Predicates asks the resource manager whether an ask may run on a node without the victims (PRE-47). nil: every node
+// is accepted.
 type Predicates func(x *objects.Allocation, n *objects.Node, victims []*objects.Allocation) bool
 
 // DefaultCandidateNodes bounds the plans that are compared, unless NewSearch has another number (PRE-57). It
 // is the number of nodes that kube-scheduler dry-runs at least.
 const DefaultCandidateNodes = 100
 
-// maxNodeRankings is for how many kinds of asks (shape and priority) node rankings are kept (PRE-99).
+// maxNodeRankings bounds the kinds of asks (shape and priority) whose node rankings are kept (PRE-99).
 const maxNodeRankings = 64
 
-// Search finds victims for asks of one partition. It caches node summaries and node rankings: a search costs the
-// nodes that changed since the last one and the nodes that it tries (PRE-99).
+// Search finds victims for asks of one partition. It caches node summaries and node rankings: the cost of a search
+// grows with the nodes that changed since the last one and the nodes that it tries (PRE-99).
 type Search struct {
 	part              *objects.Partition
 	maxCandidateNodes int
@@ -42,7 +42,7 @@ type Search struct {
 	current           victimSearch
 	selector          victimSelector
 	stats             SearchStats
-	nearbyNodes       nodeHeap                     // scratch, as the next
+	nearbyNodes       nodeHeap                     // scratch
 	victims           map[*objects.Allocation]bool // of the plan in Candidates
 
 	outcomes  OutcomeCounts // of the last Find
@@ -55,9 +55,8 @@ type CoolDowns interface {
 	CoolingDown(a, b objects.QueuePath) bool
 }
 
-// NewSearch returns a Search that compares at most maxCandidateNodes plans for an ask; 0: DefaultCandidateNodes.
-// With nil there are no cool-downs. A partition has one Search, because
-// Partition.TakeChangedNodes reports each change once.
+// NewSearch returns a Search that compares at most maxCandidateNodes plans for an ask; 0: DefaultCandidateNodes. nil
+// stands for no cool-downs. A partition has one Search, because Partition.TakeChangedNodes reports each change once.
 func NewSearch(p *objects.Partition, maxCandidateNodes int, coolDowns CoolDowns) *Search {
 	if maxCandidateNodes <= 0 {
 		maxCandidateNodes = DefaultCandidateNodes
@@ -67,13 +66,13 @@ func NewSearch(p *objects.Partition, maxCandidateNodes int, coolDowns CoolDowns)
 		current: victimSearch{coolDowns: coolDowns}}
 }
 
-// Find returns the best plan for x by reason r (PRE-54 to PRE-64). ok is false when there is none. predicates may
-// be nil.
+// Find returns the best plan for x by reason r (PRE-54 to PRE-64). ok is false when there is none. predicates may be
+// nil.
 //
-// Nodes are tried in the order of their rank, or of their ID with the victim order of YuniKorn, until no better
-// plan can come (PRE-58), or until the maximum number of plans was compared; a best plan that breaks a budget
-// ends neither (PRE-57). If a quota blocks the ask and no node alone has enough victims, victims on other nodes
-// are added (PRE-62).
+// It tries nodes in the order of their rank, or of their ID with the victim order of YuniKorn. It ends when no better
+// plan is possible (PRE-58), or when the maximum number of plans was compared; while the best plan violates a budget,
+// neither ends it (PRE-57). If a quota blocks the ask and no node alone has enough victims, it adds victims on other
+// nodes (PRE-62).
 func (s *Search) Find(x *objects.Allocation, r Reason, predicates Predicates) (best Plan, ok bool) {
 	s.current.begin(s.part, x, r)
 	s.selector.begin(&s.current)
