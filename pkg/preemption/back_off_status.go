@@ -14,12 +14,11 @@ type BackOffReason uint8
 
 // The reasons.
 const (
-	NoBackOff        BackOffReason = iota // it is evaluated in the next run, or never
-	BackOffNoVictims                      // its last evaluation found no victims
-	// its last evaluation found no victims, and the next one is when a delay of the first ask ends
-	BackOffDelay
-	BackOffRefused          // the RM refused the nodes that victims could be removed from
-	BackOffNominationGiveUp // its nomination was given up: the ask could not be placed on the node
+	NoBackOff               BackOffReason = iota // it is evaluated in the next run, or never
+	BackOffNoVictims                             // its last evaluation found no victims
+	BackOffDelay                                 // as BackOffNoVictims; the next evaluation is at the end of a delay
+	BackOffRefused                               // the RM refused the nodes that victims could be removed from
+	BackOffNominationGiveUp                      // its nomination was given up: the ask could not be placed on the node
 )
 
 // Code returns a stable code, for programs.

@@ -20,7 +20,7 @@ type candidateSearch struct {
 	visited    int                         // number of ask groups
 }
 
-// candidates returns the first free+maxRefusals asks that may reserve, and of those that require a node all (RES-4).
+// candidates returns the first free+maxRefusals asks that may reserve, and all of those that require a node (RES-4).
 // visited is the number of ask groups that were visited to find them.
 func (eng *Engine) candidates(now time.Time, free int) (found []*objects.Allocation, visited int) {
 	s := candidateSearch{
@@ -98,7 +98,7 @@ func (s *candidateSearch) appendOf(to []*objects.Allocation, group *objects.AskG
 			}
 			if at := x.Created().Add(s.delay); s.now.Before(at) {
 				s.eng.eligibleAt(at)
-				break // the asks behind it are younger
+				break // the asks after it are younger
 			}
 		}
 		if until, refused := s.eng.refusedUntil[x]; refused {

@@ -23,15 +23,15 @@ const (
 	maxRefusals = 8
 )
 
-// Engine is the reservations of one partition: which asks reserve a node, and until when. It is not safe for concurrent
-// use: it belongs to the Core of the partition, which calls it in the course of its own calls.
+// Engine manages the reservations of one partition: which asks reserve a node, and until when. It is not safe for
+// concurrent use: the Core of its partition owns and calls it.
 type Engine struct {
 	part        *objects.Partition
 	oracle      Oracle // nil: every node passes the predicates
 	host        Host
 	servedUntil time.Time // deadlines up to this time have been served
 
-	nextSearch   time.Time                         // there is no search before
+	nextSearch   time.Time                         // there is no search before this time
 	nextEligible time.Time                         // when an ask may reserve although nothing changes; zero: none may
 	refusedUntil map[*objects.Allocation]time.Time // asks that the RM has refused, and when they are considered again
 
@@ -74,7 +74,7 @@ func New(p *objects.Partition, host Host) *Engine {
 // SetOracle sets the Oracle; nil: every node passes the predicates.
 func (eng *Engine) SetOracle(oracle Oracle) { eng.oracle = oracle }
 
-// Reset begins anew with another partition: the RM registers anew.
+// Reset starts again with another partition: the RM has re-registered.
 func (eng *Engine) Reset(p *objects.Partition) {
 	eng.part, eng.nextSearch, eng.nextEligible = p, time.Time{}, time.Time{}
 	clear(eng.refusedUntil)

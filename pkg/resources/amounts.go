@@ -51,7 +51,7 @@ func (a Amounts) Add(b Amounts) Amounts { return a.zip(b, addSat) }
 // Sub returns a-b, which may be negative.
 func (a Amounts) Sub(b Amounts) Amounts { return a.zip(b, subSat) }
 
-// Shortage is, of each resource whose quantity is below zero, how much it is below.
+// Shortage returns, for each resource whose quantity is below zero, by how much it is below.
 func (a Amounts) Shortage() (s Amounts) {
 	for _, x := range a.e {
 		if x.n < 0 {

@@ -57,7 +57,7 @@ func NewNameTableWithBounds(maxNames, maxAskNames int, freed func(k Index)) *Nam
 	return &NameTable{indexes: map[string]Index{}, maxNames: maxNames, maxAskNames: maxAskNames, freed: freed}
 }
 
-// OnFreed sets what is called with each index that becomes free.
+// OnFreed sets the function that is called with each index that becomes free.
 func (n *NameTable) OnFreed(freed func(k Index)) { n.freed = freed }
 
 // Clone returns a NameTable with the same names and indexes, without the freed callback.
@@ -92,14 +92,14 @@ func (n *NameTable) Lookup(name string) (Index, bool) {
 	return k, ok
 }
 
-// NameBoundError is the error of a resource name beyond the bounds.
+// NameBoundError says that a resource name is beyond the bounds.
 type NameBoundError string
 
 // Error implements error.
 func (e NameBoundError) Error() string { return string(e) }
 
-// Admit returns the error for which a holder may not hold all names of a; nil: it may. It changes nothing. The
-// configuration has a bound of its own and need not call it.
+// Admit returns an error if a holder may not hold all names of a. It changes nothing. The configuration has a bound of
+// its own and need not call it.
 func (n *NameTable) Admit(a Amounts, by Holder) error {
 	fresh := 0
 	for _, x := range a.e {

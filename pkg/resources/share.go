@@ -38,8 +38,8 @@ func (s Share) Compare(t Share) int {
 	return 1
 }
 
-// Abbreviate returns a number of 48 bits that orders like s where it differs from that of another share: s in units of
-// 2^-40, rounded down, and the largest such number for shares that have none.
+// Abbreviate returns a number of 48 bits. If the numbers of two shares differ, they order like the shares. It is s in
+// units of 2^-40, rounded down, and the largest such number for shares beyond that range.
 func (s Share) Abbreviate() uint64 {
 	const bitsAfterPoint, largest = 40, 1<<48 - 1
 	high, low := s.num>>(64-bitsAfterPoint), s.num<<bitsAfterPoint

@@ -4,6 +4,6 @@
 // It owns the tree of domains and the sums. Which nodes there are, what they have free, and where anything is placed,
 // is left to others.
 //
-// The rule that must hold: after each change of a node that a Tree was notified of, its domains and sums are those that
-// counting anew would give.
+// The rule that must hold: after each change of a node that a Tree was notified of, its domains and sums are those of a
+// count from scratch.
 package topology

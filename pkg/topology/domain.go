@@ -32,7 +32,7 @@ func (d *Domain[N]) Count() int { return d.count }
 // Free returns the sum of what the nodes of d have free. Read-only.
 func (d *Domain[N]) Free() resources.Vector { return d.free }
 
-// Changed returns a number that is another one after each Update or Remove of a node of d.
+// Changed returns a number that differs after each Update or Remove of a node of d.
 func (d *Domain[N]) Changed() uint64 { return d.changed }
 
 // AtLevel returns the domains of a level, the index of a label, in d: ordered by the values of their labels, the
@@ -47,7 +47,7 @@ func (d *Domain[N]) AtLevel(level int) (all []*Domain[N]) {
 	return all
 }
 
-// Share returns how many times d has free what is requested, of the resource of which that is the least; +Inf: nothing
+// Share returns how many times the free resources of d hold what is requested, for the scarcest resource; +Inf: nothing
 // is requested.
 func (d *Domain[N]) Share(requested resources.Vector) float64 {
 	share := math.Inf(1)

@@ -8,7 +8,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// Tree is nodes of type N by topology domains. It belongs to its caller, and is not safe for concurrent use.
+// Tree holds nodes of type N by topology domains. It belongs to its caller, and is not safe for concurrent use.
 type Tree[N comparable] struct {
 	levels  []string
 	root    *Domain[N]
@@ -16,7 +16,7 @@ type Tree[N comparable] struct {
 	changes uint64 // how many there were
 }
 
-// Domain is the nodes with the same values of the first labels of a Tree. The root has all nodes.
+// Domain holds the nodes with the same values of the first labels of a Tree. The root has all nodes.
 type Domain[N comparable] struct {
 	value    string // of the last of these labels; empty for the root
 	level    int    // index of that label; -1: the root
