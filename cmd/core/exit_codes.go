@@ -33,6 +33,7 @@ var exitCodes = []struct{ commands, zero, one, two string }{
 	{"recording show", "everything was shown", "the replay differs", "the recording cannot be read"},
 	{"recording excerpt", "the excerpt was printed", "there is no such effect, or the replay differs before it",
 		"the recording cannot be read"},
+	{"recording convert", "all was converted", "something could not be converted", ""},
 	{"conformance", "all cases passed, or were listed", "a case failed, or the endpoint refuses or does not answer", ""},
 	{"trace-synth", "both files were written", "a file could not be written", ""},
 	{"bench run", "everything was measured", "a cell failed, decisions were out of order, or it was interrupted", ""},

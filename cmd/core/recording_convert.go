@@ -10,8 +10,8 @@ import (
 )
 
 const recordingConvertHelp = `Convert a recording in a format before this one, and write it to another directory.
-Its steps
-keep the digests of their effects, so 'canopy recording play' compares as it would have before.
+Its steps keep the digests of their effects, so 'canopy recording play' compares as it would
+have before.
 
 What had several begins becomes several sessions. Checkpoints are left out. Steps behind a gap,
 or of which the first files were removed, cannot be converted until the next registration of a

@@ -213,7 +213,7 @@ func TestRecording_InvalidArguments(t *testing.T) {
 		"takes one argument, the DIRECTORY of --record": {"play"},
 		"there is no recording":                         {"show", t.TempDir()},
 		"has no recording of partition \"gpu\"":         {"play", dir, "--partition", "gpu"},
-		"--from is a time such as":                      {"play", dir, "--from", "yesterday"},
+		"--from is \"yesterday\": it must be a time":    {"play", dir, "--from", "yesterday"},
 		"--output is text or json, not \"xml\"":         {"show", dir, "--output", "xml"},
 	} {
 		code, _, errs := runCanopy(append([]string{"recording"}, args...)...)

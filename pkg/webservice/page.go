@@ -95,16 +95,6 @@ func filterOf(query url.Values, name string) (string, error) {
 	return query.Get(name), nil
 }
 
-// has reports whether the query has a parameter of pages or one of these.
-func (p page) has(names ...string) bool {
-	for _, x := range pageParameters {
-		if p.query.Has(x.name) {
-			return true
-		}
-	}
-	return slices.ContainsFunc(names, p.query.Has)
-}
-
 func unknownListField(name string, known []string) string {
 	text := fmt.Sprintf("unknown field %q: ", truncated(name))
 	if i := slices.IndexFunc(known, func(x string) bool { return strings.EqualFold(x, name) }); i >= 0 {

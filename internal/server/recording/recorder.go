@@ -248,6 +248,7 @@ func (r *Recorder) recycle(f frame) {
 	defer r.mu.Unlock()
 	r.waiting -= len(f.data)
 	if cap(f.data) <= 2*frameBytes {
-		frameBuffers.Put(f.data[:0]) //nolint:staticcheck // one allocation for a frame
+		//lint:ignore SA6002 one allocation for a frame is small beside the frame
+		frameBuffers.Put(f.data[:0])
 	}
 }
