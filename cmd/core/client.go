@@ -28,7 +28,7 @@ const clientExit = `
 The exit code is 0 when it was printed or done, 1 when a name is unknown or the server refuses or does
 not answer, and 2 when the arguments are invalid.`
 
-// defaultREST is where serve answers GET requests.
+// defaultREST is the address at which serve answers GET requests.
 const defaultREST = "127.0.0.1:9080"
 
 // client holds the flags of a command that asks a running server.

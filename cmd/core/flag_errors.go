@@ -10,19 +10,19 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// securityFlagNames are the flags of all commands without which a process is less secure, so that an empty value must
-// be a mistake, such as a variable that is not set (SEC-17).
-var securityFlagNames = map[string]bool{
+// neverEmpty names the flags of all commands whose empty value must be a mistake, such as a variable that is not set:
+// without them a process is less secure (SEC-17), or serves every partition (HA-12).
+var neverEmpty = map[string]bool{
 	"tokens": true, "tls-cert": true, "tls-key": true, "tls-client-ca": true, "admin-listen": true, "ldap-secrets": true,
 	"etcd-ca": true, "etcd-cert": true, "etcd-key": true, "etcd-user": true, "etcd-password-file": true,
-	"token-file": true, "ca-cert": true, "client-cert": true, "client-key": true,
+	"token-file": true, "ca-cert": true, "client-cert": true, "client-key": true, "partitions": true,
 }
 
-// checkSecurityFlags returns an error for each flag about security that is given with an empty value.
-func checkSecurityFlags(cmd *cobra.Command) error {
+// checkEmptyFlags returns an error for each flag of neverEmpty that is given with an empty value.
+func checkEmptyFlags(cmd *cobra.Command) error {
 	var wrong []error
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if securityFlagNames[f.Name] && f.Value.String() == "" {
+		if text := f.Value.String(); neverEmpty[f.Name] && (text == "" || text == emptyList) {
 			wrong = append(wrong, fmt.Errorf("--%s is empty: give it a value, or leave the flag out", f.Name))
 		}
 	})
@@ -31,6 +31,8 @@ func checkSecurityFlags(cmd *cobra.Command) error {
 	}
 	return cmd.FlagErrorFunc()(cmd, errors.Join(wrong...))
 }
+
+const emptyList = "[]" // as pflag writes one
 
 // wrongFlags returns the texts for which what they say of flags is the case.
 func wrongFlags(texts map[string]bool) error {

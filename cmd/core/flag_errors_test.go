@@ -10,7 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// SEC-17: each flag about security, of each command, is refused with an empty value. A flag whose name is about
+// SEC-17, HA-12: each flag about security, and --partitions, is refused with an empty value. A flag whose name is about
 // security must be in the table.
 func TestSecurityFlags_EmptyValuesAreRefused(t *testing.T) {
 	aboutSecurity := regexp.MustCompile(`(^|-)(tls|tokens?|certs?|ca|key|password|secrets)(-|$)`)
@@ -22,23 +22,23 @@ func TestSecurityFlags_EmptyValuesAreRefused(t *testing.T) {
 		}
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
 			switch {
-			case f.Value.Type() != "string":
-			case securityFlagNames[f.Name]:
+			case neverEmpty[f.Name]:
 				tried[f.Name] = true
-				assert.NilError(t, checkSecurityFlags(cmd))
+				assert.NilError(t, checkEmptyFlags(cmd))
 				assert.NilError(t, cmd.Flags().Set(f.Name, ""))
-				assert.Error(t, checkSecurityFlags(cmd), "--"+f.Name+" is empty: give it a value, or leave the flag out")
+				assert.Error(t, checkEmptyFlags(cmd), "--"+f.Name+" is empty: give it a value, or leave the flag out")
 				assert.NilError(t, cmd.Flags().Set(f.Name, "x"))
-			default:
+			case f.Value.Type() == "string":
 				assert.Assert(t, !aboutSecurity.MatchString(f.Name), "%s --%s is not in the table", cmd.CommandPath(), f.Name)
 			}
 		})
 	}
 	try(rootCommand())
-	assert.Equal(t, len(tried), len(securityFlagNames))
+	assert.Equal(t, len(tried), len(neverEmpty))
 
 	for line, want := range map[string]int{
 		"serve --tokens=": exitUsage, "serve --tls-cert= --tls-key=": exitUsage, "top --token-file=": exitUsage,
+		"serve --config x --partitions=": exitUsage,
 		"plan --config x --address localhost:1 --ca-cert=": exitRefused,
 	} {
 		code, _, errs := runCanopy(strings.Fields(line)...)

@@ -26,7 +26,7 @@ func run(args []string, in io.Reader, out, errs io.Writer) (code int) {
 	root, started := rootCommand(), false
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		started = true
-		return checkSecurityFlags(cmd)
+		return checkEmptyFlags(cmd)
 	}
 	root.SetArgs(args)
 	root.SetIn(in)

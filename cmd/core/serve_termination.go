@@ -104,8 +104,8 @@ func (t *termination) end() {
 	}
 }
 
-// repeatedWithin is how long the first signal, when it comes again, is not a second one: timeout and other programs
-// send a signal to the process and then to its group.
+// repeatedWithin is the time in which a repetition of the first signal does not count as a second one: timeout and
+// other programs send a signal to the process and then to its group.
 const repeatedWithin = 500 * time.Millisecond
 
 // untilSignal returns a context that ends with the first SIGTERM or SIGINT. The second one ends the

@@ -180,7 +180,7 @@ func (c *cluster) remove(ctx context.Context, pod *v1.Pod) error {
 	return err
 }
 
-// maxCalls is how many calls are made at a time: for more than a connection has streams, usually 100, the client would
+// maxCalls bounds the calls at a time: for more than a connection has streams, usually 100, the client would
 // open others.
 const maxCalls = 64
 

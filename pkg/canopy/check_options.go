@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/canopy-scheduler/canopy/internal/server/httpserver"
@@ -31,6 +32,11 @@ func (o *Options) check(ha *HA) error {
 	}
 	if len(o.Config.Partitions) > 0 && !o.Config.exists() {
 		wrong("Config.Partitions", "it needs %s, which has these partitions", o.optionName("Config.File"))
+	}
+	for i, name := range o.Config.Partitions {
+		if slices.Contains(o.Config.Partitions[:i], name) {
+			wrong("Config.Partitions", "partition %q is given twice", name)
+		}
 	}
 	checkNegative(reflect.ValueOf(*o), "", wrong)
 	if n := o.Config.Limits.MaxBytes; n > maxBytes {

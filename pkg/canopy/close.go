@@ -103,8 +103,8 @@ func (s *Server) closeAll() {
 	_ = s.page.close() // it was only read
 }
 
-// wait waits until everything has ended, but not longer than timeout; 0: the default one. what it is that ends, and
-// steps are what is stuck, in the error.
+// wait waits until everything has ended, but not longer than timeout; 0: the default one. what
+// and steps name what ends and what is stuck, for the error.
 func (c *closing) wait(what string, timeout time.Duration, steps func() []string) error {
 	timeout = cmp.Or(timeout, defaultCloseTimeout)
 	late := time.NewTimer(timeout)

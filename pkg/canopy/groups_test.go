@@ -200,6 +200,8 @@ func TestPartitions_WithoutAGroup(t *testing.T) {
 		`there is no partition "tpu", which is to be served`: {Text: twoPartitions,
 			Partitions: []string{"cpu", "tpu"}},
 		"Config.Partitions: it needs Config.File, which has these parti": {Partitions: []string{"cpu"}},
+		`Config.Partitions: partition "cpu" is given twice`: {Text: twoPartitions,
+			Partitions: []string{"cpu", "cpu"}},
 	} {
 		_, err := Start(t.Context(), Options{Config: c})
 		assert.ErrorContains(t, err, want)

@@ -65,7 +65,7 @@ func (h *HA) complete() {
 	}
 }
 
-// config is that of the connection to etcd, for the group with a name.
+// config returns the settings of the connection to etcd, for the group with a name.
 func (h *HA) config(group string) etcd.Config {
 	e := h.Etcd
 	return etcd.Config{

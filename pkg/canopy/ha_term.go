@@ -19,7 +19,7 @@ const (
 	epochHeader = "Canopy-Epoch"
 )
 
-// serverTerm is what the Server of a term has from its Member. nil: the Server is alone, and the methods change
+// serverTerm holds what a Member gives to the Server of a term. nil: the Server is alone, and the methods change
 // nothing.
 type serverTerm struct {
 	*election.Term

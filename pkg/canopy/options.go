@@ -87,8 +87,9 @@ type Config struct {
 	NotWatched bool         // a change of File is noticed by Server.ReloadFile only
 	Limits     ConfigLimits // bound each configuration, of any source
 	History    int          // how many configurations are remembered, the one in force included; default 50
-	// Partitions are those of the configuration that this process serves; empty: all. They need a Text or a File, which
-	// is the same for all processes, and must have them. Members of a group have the same Partitions (docs/SCALE.md).
+	// Partitions names the partitions of the configuration that this process serves; empty: all. It needs a Text or a
+	// File, which is the same for all processes, and must have them. Members of a group have the same Partitions
+	// (docs/SCALE.md).
 	Partitions []string
 }
 

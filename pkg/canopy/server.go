@@ -73,7 +73,7 @@ type Server struct {
 	end
 }
 
-// end is how a Server or a Member stops serving.
+// end stops a Server or a Member once, and records why.
 type end struct {
 	stopping atomic.Bool
 	once     sync.Once
@@ -85,7 +85,7 @@ type end struct {
 // ended. After a failure the caller must still Close.
 func (e *end) Done() <-chan struct{} { return e.done }
 
-// Err is why Done is closed: a failure, or nil after Close. nil before.
+// Err returns the reason why Done is closed: a failure, or nil after Close. nil before.
 func (e *end) Err() error {
 	select {
 	case <-e.done:

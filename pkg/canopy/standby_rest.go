@@ -22,8 +22,8 @@ type standbyReady struct {
 	Leader *MemberInfo `json:"leader,omitempty"` // missing: none is known
 }
 
-// handler is that of a listener. Without redirects, each request for something that only a leader has is refused: the
-// leader does not advertise its admin listener.
+// handler returns the handler of a listener. Without redirects, each request for something that only a leader has is
+// refused: the leader does not advertise its admin listener.
 func (s *standbyREST) handler(redirects bool) http.Handler {
 	return httpserver.WithSecurityHeaders(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {

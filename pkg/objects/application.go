@@ -206,7 +206,7 @@ func (a *Application) rekey() {
 	a.key.Shares.Sort()
 }
 
-// appExtra is what few applications have at a time: those in a StateAware leaf, gangs, and those that complete.
+// appExtra holds what few applications have at a time: those in a StateAware leaf, gangs, and those that complete.
 type appExtra struct {
 	startingEntry feasibility.Entry[*Application] // in queue.starting
 	// in deadlines.newApps or completing; nil: in another state, or its time has passed

@@ -7,9 +7,9 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// TopologyTries is how many members of a task group that waits the topology domains took when they were last tried.
-// Where nothing but resources decides, and all members have one shape, a domain in which no node has changed takes as
-// many again, so it is not planned again (GAN-32). The nil pointer remembers nothing.
+// TopologyTries returns how many members of a task group that waits the topology domains took when they were last
+// tried. Where nothing but resources decides, and all members have one shape, a domain in which no node has changed
+// takes as many again, so it is not planned again (GAN-32). The nil pointer remembers nothing.
 type TopologyTries struct {
 	tree    *TopologyTree
 	members int

@@ -149,8 +149,8 @@ type journal struct {
 	affinity    affinityChanges
 	topology    topologyChanges
 
-	wanting [][]consumer `objectgraph:"-"` // by kind; nil: no change was posted yet
-	posted  change       `objectgraph:"-"` // the last change, in a place that is reused
+	wanting [][]consumer // by kind; nil: no change was posted yet
+	posted  change       // the last change, in a place that is reused
 	posting bool
 }
 

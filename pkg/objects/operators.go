@@ -83,7 +83,7 @@ func SetDraining(p *Partition, n *Node, draining bool) {
 	}
 }
 
-// LeftToDrain is how many allocations on n a drain ends, preempting ones included. Those that require n stay: they
+// LeftToDrain returns how many allocations on n a drain ends, preempting ones included. Those that require n stay: they
 // would come back to it.
 func (n *Node) LeftToDrain() (left int) {
 	for x := range n.EachAllocation {

@@ -23,9 +23,9 @@ type Options struct {
 	// Refusals is how many asks of one group that the resource manager refuses an evaluation of
 	// preemption goes through; 0: 8 (PRE-96, ADR 43).
 	Refusals int
-	// RefusedNodes is how many nodes that other allocations refuse to an ask a search tries one by one, before it passes
-	// over refused domains; behind four times as many groups and nodes it keeps those that are not refused; 0: 64 (ADR 67,
-	// ADR 70).
+	// RefusedNodes bounds the nodes, refused to an ask by other allocations, that a search tries one by one before it
+	// passes over refused domains; behind four times as many groups and nodes it keeps those that are not refused; 0: 64
+	// (ADR 67, ADR 70).
 	RefusedNodes int
 	// PreemptionHistory is how many preemptions are remembered; 0: 1,000 (PRE-109).
 	PreemptionHistory int

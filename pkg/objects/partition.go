@@ -238,7 +238,7 @@ func checkQuantities(names *resources.NameTable, a resources.Amounts, by resourc
 	return names.Admit(a, by)
 }
 
-// Headroom is how much more q may allocate, for display (QUO-11).
+// Headroom returns how much more q may allocate, for display (QUO-11).
 func (p *Partition) Headroom(q *Queue) resources.Limit { return q.quota.Headroom(p.names) }
 
 // EachNode yields all nodes in no order.

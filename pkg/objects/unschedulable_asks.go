@@ -73,7 +73,7 @@ func (g *AskGroup) requeue() {
 	g.app.askGroups.reindex(g)
 }
 
-// retries is what was found infeasible and may be feasible after a change: shapes that fit no node, and
+// retries tracks what was found infeasible and may be feasible after a change: shapes that fit no node, and
 // unschedulable asks, which the RM refused on every node that they fit. Placements only take resources, so
 // of the changes only those that free resources in a node or below a max count (ASK-33 to ASK-35).
 type retries struct {

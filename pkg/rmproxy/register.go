@@ -235,7 +235,7 @@ func (p *Proxy) updateConfiguration(m *si.UpdateConfigurationRequest) error {
 	return nil
 }
 
-// updateAttempts is how often a configuration is tried that partitions are too busy for, each time for as long as a
+// updateAttempts bounds how often a configuration is tried that partitions are too busy for, each time for as long as a
 // reload waits (CFG-104).
 const updateAttempts = 4
 

@@ -38,7 +38,7 @@ func parsePosition(text string) (p position, ok bool) {
 	return position{of, n}, found && err == nil
 }
 
-// resumeFrom is what an RM says about an opened stream: whether it keeps positions, and up to which it has received
+// resumeFrom holds what an RM says about an opened stream: whether it keeps positions, and up to which it has received
 // answers.
 func resumeFrom(ctx context.Context) (from string, asked bool) {
 	values := metadata.ValueFromIncomingContext(ctx, resumeKey)

@@ -90,8 +90,8 @@ type Shortage struct {
 	Max       resources.Quantity `json:"max"`  // in all
 }
 
-// Headroom is how much of a resource is available to an ask within the bound that has least. REST shows it as it is,
-// like the next types.
+// Headroom gives the amount of a resource that is available to an ask within its tightest bound. REST shows it as it
+// is, like the next types.
 type Headroom struct {
 	Free resources.Quantity `json:"free"` // negative: more is used than Max
 	Max  resources.Quantity `json:"max"`  // in all
@@ -102,7 +102,7 @@ type Headroom struct {
 // IsZero reports whether there is no bound: REST leaves it out.
 func (h Headroom) IsZero() bool { return h.BoundBy == "" }
 
-// Availability is how much of a requested resource is available, by what bounds it.
+// Availability gives the amount of a requested resource that is available, by what bounds it.
 type Availability struct {
 	Resource  string             `json:"resource"`
 	Requested resources.Quantity `json:"requested"`

@@ -7,8 +7,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// OperatorAction is what an operator does to an application, a queue or a node. A recording has its number: a new one
-// goes to the end.
+// OperatorAction is an action of an operator on an application, a queue or a node. A recording has its number: a new
+// one goes to the end.
 type OperatorAction uint8
 
 // The actions.

@@ -294,8 +294,8 @@ func (c *Core) startReason(a *objects.Application) (o PendingReason, subject str
 	return c.maxApplicationsReason(a)
 }
 
-// operatorReason is why only an operator can let a be allocated anything; NotPending: no such reason (OPS-1, OPS-2,
-// PLC-34).
+// operatorReason returns the reason why only an operator can let a be allocated anything; NotPending: no such reason
+// (OPS-1, OPS-2, PLC-34).
 func (c *Core) operatorReason(a *objects.Application) (o PendingReason, subject string) {
 	switch {
 	case a.OnHold():

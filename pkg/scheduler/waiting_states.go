@@ -154,8 +154,8 @@ func (w *waitingEvaluation) reportMembers(group *objects.AskGroup) {
 	w.reportGroup(group, group.PendingCount())
 }
 
-// allowedByQuotas is how many of the first asks of a group their quotas allow, and why not the others. count is how
-// many there are.
+// allowedByQuotas returns how many of the first asks of a group their quotas allow, and why not the others. count is
+// how many there are.
 func (w *waitingEvaluation) allowedByQuotas(group *objects.AskGroup, count int) (allowed int, others Verdict) {
 	a := group.Application()
 	if o, subject := w.core.operatorReason(a); o != NotPending {

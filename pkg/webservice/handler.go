@@ -78,14 +78,14 @@ type Access struct {
 	DebugOption string
 }
 
-// Bounds are what clients may cost.
+// Bounds limits what clients may cost.
 type Bounds struct {
 	LargeAnswers   *httpserver.ResponseLimiter // bounds the large answers at the same time; nil: no bound
 	MaxLiveStreams int                         // bound of the open streams of changes; 0: DefaultLiveStreams
 	Counts         *httpserver.Counts          // counts refused requests and ignored parameters; nil: they are not counted
 }
 
-// Process is what the process says of itself, and gives to the handler.
+// Process holds what the process tells the handler about itself.
 type Process struct {
 	Started    time.Time        // when the process began; zero: unknown
 	Closing    <-chan struct{}  // closed when streams of changes must end; nil: never

@@ -61,7 +61,7 @@ func boolOf(query url.Values, name string) (*bool, error) {
 	return &value, nil
 }
 
-// buckets is how many buckets a utilization has.
+// buckets is the number of buckets of a utilization.
 const buckets = 10
 
 // nodeUtilizations counts the nodes of each partition by the share of each resource that is allocated (OBS-96).

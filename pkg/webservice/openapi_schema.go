@@ -88,7 +88,7 @@ func (s *schemas) of(t reflect.Type) schema {
 	}
 }
 
-// nullableKinds are those of fields that are null without a value.
+// nullableKinds lists the kinds of fields that are null without a value.
 var nullableKinds = []reflect.Kind{reflect.Slice, reflect.Func, reflect.Pointer}
 
 // integerFormat is the format of an integer in OpenAPI.

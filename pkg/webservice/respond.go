@@ -101,7 +101,7 @@ func (s *service) answersEnded(next http.Handler) http.Handler {
 	})
 }
 
-// answerOptions are those of every JSON answer: the bytes are those of encoding/json, with <, > and & escaped.
+// answerOptions encode every JSON answer: the bytes are those of encoding/json, with <, > and & escaped.
 var answerOptions = jsonv1.DefaultOptionsV1()
 
 // pageBody is an answer with a part of a list.

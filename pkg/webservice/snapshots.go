@@ -25,7 +25,7 @@ type snapshots struct {
 	byLoop map[*loop.Loop]*partitionSnapshots
 }
 
-// partitionSnapshots are those of one partition.
+// partitionSnapshots holds the snapshots of one partition.
 type partitionSnapshots struct {
 	group  coalesce.Group[*scheduler.Snapshot]
 	last   *scheduler.Snapshot // that was numbered; guarded by snapshots.mu, like the next one

@@ -20,7 +20,7 @@ const (
 	withNode  // it is ReportAllocation
 )
 
-// maxDeltaTags is how many tags a delta tells apart.
+// maxDeltaTags bounds the tags that a delta tells apart.
 const maxDeltaTags = 64
 
 // askDelta is the last ask of a frame. The zero value is before the first.

@@ -3,7 +3,7 @@
 //
 // It owns the scenario, what a resource manager would have done at another time (how long allocations run, when victims
 // are confirmed), and the comparison. What was recorded is read by package recording, and made again by
-// recording/playback, in step with the changed run.
+// playback, in step with the changed run.
 //
 // The rule that must hold: a scenario that changes nothing makes the same effects at the same times as the recording.
 // So nothing is assumed where the recording knows.

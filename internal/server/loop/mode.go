@@ -14,9 +14,9 @@ type Mode struct {
 	Sync   bool                                    // see Options.SyncDelivery
 	Oracle func(partition string) scheduler.Oracle // called once for each partition; nil: no partition has one
 
-	// RecoveryQuiet is how long no allocation must have been reported, since the first application, before anything is
-	// decided after the registration, unless the first application comes later than twice that after the nodes (RMI-80);
-	// 0: nothing is held back.
+	// RecoveryQuiet is the time in which no allocation must have been reported, since the first application, before
+	// anything is decided after the registration, unless the first application comes later than twice that after the nodes
+	// (RMI-80); 0: nothing is held back.
 	RecoveryQuiet time.Duration
 	// PlacementsPerSecond limits the placements of each partition, with Sync (RMI-82); 0: there is no limit.
 	PlacementsPerSecond int

@@ -84,8 +84,8 @@ func (o *Operators) Do(ctx context.Context, partition string, m scheduler.Operat
 	return true, nil
 }
 
-// begin waits until no other action is carried out. A partition that does not answer must not keep all callers: the
-// error is that of ctx.
+// begin waits until no other action is carried out. A partition that does not answer must not keep all callers:
+// begin fails with the error of ctx when it ends.
 func (o *Operators) begin(ctx context.Context) error {
 	select {
 	case o.busy <- struct{}{}:

@@ -6,7 +6,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// Begin is what the Core of a session was made with: a replay begins here.
+// Begin holds the inputs from which the Core of a session was made: a replay begins here.
 type Begin struct {
 	Canopy    string // version of Canopy that recorded the session; empty: not known
 	Options   objects.Options

@@ -17,7 +17,7 @@ import (
 // Digester computes digests of the effects of steps. The zero value is valid.
 type Digester struct{ b []byte }
 
-// Digest is that of the effects and of the questions of a step, as Asked and AskedAbout wrote them; 0: there are
+// Digest covers the effects and the questions of a step, as Asked and AskedAbout wrote them; 0: there are
 // neither. Equal effects have equal digests, in this version of the format. Of the ask of an Allocated only what names
 // it and its quantities count: the rest is in the command.
 func (d *Digester) Digest(effects []scheduler.Effect, questions []byte) uint64 {

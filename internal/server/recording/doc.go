@@ -3,7 +3,7 @@
 // (docs/RECORDING.md, ADR 85).
 //
 // It leaves to others when a Core is called (package loop), what a replay is compared with (package
-// recording/playback), and formats before this one (package recording/formerformat).
+// playback), and formats before this one (package formerformat).
 //
 // The rule that must hold: Recorder never blocks its caller and never changes a command. A session has all steps from
 // its begin on, without a gap; if one cannot be recorded, the session ends, and says why.

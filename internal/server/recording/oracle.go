@@ -82,7 +82,7 @@ func withAbilities(o allAbilities, a Abilities) scheduler.Oracle {
 }
 
 // listeningOracle hands questions on, and has the questions and answers of the current step. Questions outside of a
-// step are those of explanations and dry runs, which change nothing.
+// step come from explanations and dry runs, which change nothing.
 type listeningOracle struct {
 	to        scheduler.Oracle
 	inStep    bool

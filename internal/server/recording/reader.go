@@ -31,7 +31,7 @@ type Reader struct {
 	incomplete string
 }
 
-// runs is why a session without an end is incomplete.
+// runs gives the reason why a session without an end is incomplete.
 const runs = "the end is missing: the scheduler runs, or was killed"
 
 // Open returns a Reader at the first step of the session, which the caller must close. Errors: ErrVersion, ErrNoBegin,

@@ -10,7 +10,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// closeTimeout is how long Recorder.Close waits for a disk.
+// closeTimeout bounds the time for which Recorder.Close waits for a disk.
 const closeTimeout = 2 * time.Second
 
 // ErrBufferFull says that a session has ended because the disk is too slow.

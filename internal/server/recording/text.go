@@ -174,7 +174,7 @@ func itemOfInt(n int64) any {
 	return n
 }
 
-// maxNamed is how many values of a type may have names.
+// maxNamed bounds the values of a type that may have names.
 const maxNamed = 32
 
 // namesOf returns the names of the first values of a type of numbers; nil: they have none.

@@ -63,7 +63,7 @@ var restrictedImports = map[string][]string{
 	"github.com/prometheus": {"pkg/metrics", "pkg/canopy"}, // the latter names its types for embedding programs
 }
 
-// examplesDir are directories of programs that use Canopy from outside: they are in no layer and do not
+// examplesDir are directories of programs that use Canopy from outside: they are in no box and do not
 // import the core.
 const examplesDir = "examples/"
 
