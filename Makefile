@@ -18,8 +18,9 @@ MUTANTS  ?= all
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-build: ## build bin/canopy
+build: ## build bin/canopy, and bin/canopy-lab to measure, simulate and replay it
 	go build -ldflags "-X main.version=$(VERSION)" -o bin/canopy ./cmd/core
+	go build -ldflags "-X main.version=$(VERSION)" -o bin/canopy-lab ./cmd/lab
 
 run: build ## build and serve
 	bin/canopy serve
@@ -66,7 +67,7 @@ nightly: check ## check, three times the random runs, every fuzz target for a mi
 	$(MAKE) --no-print-directory e2e SUITES='basic_scheduling recovery_and_restart'
 	$(MAKE) --no-print-directory e2e-own
 	$(MAKE) --no-print-directory test-kube-scheduler
-	bin/canopy bench run --quick
+	bin/canopy-lab bench run --quick
 
 lint: tools ## gofmt, go vet, staticcheck; the house rules are in internal/testing/lint
 	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { echo "gofmt these:"; echo "$$unformatted"; exit 1; }
@@ -125,7 +126,7 @@ test-ha: ## vet and test groups of processes with a real etcd: kills, stops, out
 
 SOAK ?= 10m
 soak: build ## record a server that is driven at full speed for SOAK, and replay the recording: every effect is the same
-	SOAK=$(SOAK) test/soak/run.sh bin/canopy
+	SOAK=$(SOAK) test/soak/run.sh bin/canopy bin/canopy-lab
 
 # Suites of the shim, by default all of kubernetes/cluster/suites.txt; CORE is canopy, original or both.
 SUITES ?=
@@ -195,7 +196,7 @@ conformance: build ## run the conformance cases against canopy serve, both as pr
 	@rm -f bin/conformance.ready; bin/canopy serve --grpc-address 127.0.0.1:0 --http-address 127.0.0.1:0 >bin/conformance.ready 2>bin/conformance.log & server=$$!; \
 	trap "kill $$server; wait $$server" EXIT; \
 	until grep -q '^canopy ready' bin/conformance.ready || ! kill -0 $$server; do sleep 0.1; done; \
-	bin/canopy conformance --address "$$(sed -n 's/^canopy ready.* grpc=\([^ ]*\).*/\1/p' bin/conformance.ready)" --features canopy --report bin/conformance.xml
+	bin/canopy-lab conformance --address "$$(sed -n 's/^canopy ready.* grpc=\([^ ]*\).*/\1/p' bin/conformance.ready)" --features canopy --report bin/conformance.xml
 
 example-js: ## run the shim in JavaScript against a server that is killed; root gets nodejs and npm installed
 	$(call need,command -v node && command -v npm,nodejs npm)

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
 )
 
 // No command takes an answer for its own that is not: null, or the object of another program (OPS-6).
@@ -34,7 +36,8 @@ func TestClientCommands_RefuseAnswersOfAnotherKind(t *testing.T) {
 			}
 			args := append(strings.Fields(command), "--address", strings.TrimPrefix(s.URL, "http://"))
 			code, out, errs := runCanopy(args...)
-			assert.Assert(t, code == exitRefused || code == exitUsage, "%v of %s: code %d\n%s%s", args, body, code, out, errs)
+			assert.Assert(t, code == cmdline.Refused || code == cmdline.Usage, "%v of %s: code %d\n%s%s", args, body, code, out,
+				errs)
 			assert.Equal(t, out, "", "%v of %s", args, body)
 			assert.Assert(t, strings.HasPrefix(errs, "canopy: ") && !strings.Contains(errs, "panic"), "%v of %s: %s", args, body,
 				errs)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
@@ -59,11 +60,11 @@ func appsCommand() *cobra.Command {
 	f.addLimit(cmd, 50)
 	flags := cmd.Flags()
 	flags.StringVar(&f.user, "user", "", "only applications of the user of this `NAME`")
-	textFlag(flags, &f.state, "state", "active", "active, completed or rejected",
-		oneOfThese("active", "completed", "rejected"))
-	textFlag(flags, &f.sort, "sort", "",
+	cmdline.TextFlag(flags, &f.state, "state", "active", "active, completed or rejected",
+		cmdline.OneOf("active", "completed", "rejected"))
+	cmdline.TextFlag(flags, &f.sort, "sort", "",
 		"used, pending, age or name; not given: used, or the newest first for ended ones",
-		oneOfThese("used", "pending", "age", "name"))
+		cmdline.OneOf("used", "pending", "age", "name"))
 	return cmd
 }
 
@@ -93,8 +94,8 @@ func (f *appsFlags) print(ctx context.Context, out io.Writer) (any, error) {
 	}
 	resource := mainResource(f.resource, amounts...)
 	sortApplications(all, cmp.Or(f.sort, map[bool]string{true: "used", false: "age"}[f.state == "active"]), resource)
-	fmt.Fprintf(out, "partition %s, %s, %s\n\n", f.partition, plural(len(all), f.state+" application"),
-		printableLine(resource))
+	fmt.Fprintf(out, "partition %s, %s, %s\n\n", f.partition, cmdline.Plural(len(all), f.state+" application"),
+		cmdline.PrintableLine(resource))
 	summaries := make([]applicationSummary, len(all))
 	for i := range all {
 		summaries[i] = all[i].summary()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
 	"github.com/canopy-scheduler/canopy/internal/cli/offline"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
@@ -46,30 +47,30 @@ func testCommand() *cobra.Command {
 			if len(files) == 0 {
 				wrong = append(wrong, errors.New("name at least one file of assertions"))
 			}
-			return usageError(errors.Join(append(wrong, checkBounds(bounds))...))
+			return cmdline.UsageError(errors.Join(append(wrong, cmdline.CheckBounds(bounds))...))
 		},
 		RunE: func(cmd *cobra.Command, files []string) error {
-			conf, err := loadConfig("--config", config, cmd.InOrStdin(), cmd.ErrOrStderr(), bounds)
+			conf, err := cmdline.LoadConfig("--config", config, cmd.InOrStdin(), cmd.ErrOrStderr(), bounds)
 			if err != nil {
-				return usageError(err)
+				return cmdline.UsageError(err)
 			}
 			t, err := testFiles(conf, files, cmd.InOrStdin(), cmd.ErrOrStderr(), bounds)
 			if err != nil {
-				return exitError{exitUsage, err}
+				return cmdline.Exit(cmdline.Usage, err)
 			}
 			if err := t.print(cmd.OutOrStdout(), output); err != nil {
-				return exitError{exitUsage, err} // exit code 1 means that an assertion failed
+				return cmdline.Exit(cmdline.Usage, err) // exit code 1 means that an assertion failed
 			}
 			if t.Failed > 0 {
-				return exitError{exitRefused, nil}
+				return cmdline.Exit(cmdline.Refused, nil)
 			}
 			return nil
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&config, "config", "", "queues.yaml `FILE` that is checked (- is standard input)")
-	outputFlag(flags, &output)
-	addBounds(flags, &bounds)
+	cmdline.OutputFlag(flags, &output)
+	cmdline.AddBounds(flags, &bounds)
 	return cmd
 }
 
@@ -91,7 +92,7 @@ func testFiles(conf *configs.Config, files []string, in io.Reader, errs io.Write
 	o queuesyaml.Options) (*assertionReport, error) {
 	t, bad := &assertionReport{}, 0
 	for _, name := range files {
-		text, err := readConfig(name, in, o)
+		text, err := cmdline.ReadConfig(name, in, o)
 		if err == nil && len(text) > o.MaxBytes {
 			err = fmt.Errorf("%s is longer than max-config-bytes (%d)", name, o.MaxBytes)
 		}
@@ -120,14 +121,14 @@ func testFiles(conf *configs.Config, files []string, in io.Reader, errs io.Write
 		}
 	}
 	if bad > 0 {
-		return nil, fmt.Errorf("the assertions have %s", plural(bad, "mistake"))
+		return nil, fmt.Errorf("the assertions have %s", cmdline.Plural(bad, "mistake"))
 	}
 	return t, nil
 }
 
 func (t *assertionReport) print(out io.Writer, format string) error {
 	if format == "json" {
-		return printJSON(out, t)
+		return cmdline.PrintJSON(out, t)
 	}
 	l := &lineWriter{out: out}
 	for _, f := range t.Files {

@@ -9,6 +9,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
 	"github.com/canopy-scheduler/canopy/internal/cli/offline"
 )
 
@@ -27,7 +28,7 @@ func TestTestCommand_Text(t *testing.T) {
 	writeFile(t, "b.yaml", "assertions: [{queue: root.open, expect: {maxapplications: 0}}]")
 	code, out, errs := runCanopy("test", "--config", "queues.yaml", "a.yaml", "b.yaml")
 	assert.Equal(t, errs, "")
-	assert.Equal(t, code, exitRefused)
+	assert.Equal(t, code, cmdline.Refused)
 	assert.Equal(t, out, "ok    a.yaml:2: it is\n"+
 		"FAIL  a.yaml:5: queue root.teams: root.teams maxapplications: expected 3, actual 0\n"+
 		"ok    b.yaml:1: queue root.open\n2 passed, 1 failed\n")
@@ -40,7 +41,7 @@ func TestTestCommand_JSON(t *testing.T) {
 	writeFile(t, "queues.yaml", placedQueues)
 	writeFile(t, "a.yaml", wrongAssertions)
 	code, out, _ := runCanopy("test", "--config", "queues.yaml", "a.yaml", "-o", "json")
-	assert.Equal(t, code, exitRefused)
+	assert.Equal(t, code, cmdline.Refused)
 	var got assertionReport
 	assert.NilError(t, json.Unmarshal([]byte(out), &got))
 	assert.DeepEqual(t, got, assertionReport{Passed: 1, Failed: 1, Files: []assertionFile{{"a.yaml", []offline.Result{
@@ -67,7 +68,7 @@ func TestTestCommand_InvalidInput(t *testing.T) {
 		"--config valid.yaml gpu.yaml -o xml":                 `for "--output" flag: it must be text or json`,
 	} {
 		code, out, errs := runCanopy(append([]string{"test"}, strings.Fields(args)...)...)
-		assert.Equal(t, code, exitUsage, args)
+		assert.Equal(t, code, cmdline.Usage, args)
 		assert.Equal(t, out, "", args)
 		assert.Assert(t, strings.Contains(errs, want), "%s: %s", args, errs)
 	}
@@ -98,7 +99,7 @@ func TestTestCommand_ExampleAssertions(t *testing.T) {
 		changed := filepath.Join(dir, "changed.yaml")
 		writeFile(t, changed, strings.Replace(string(text), was, is, 1))
 		code, out, errs := runCanopy("test", "--config", changed, filepath.Join(moduleRoot, "examples", "tenants_test.yaml"))
-		assert.Equal(t, code, exitRefused, "%s: %s%s", was, out, errs)
+		assert.Equal(t, code, cmdline.Refused, "%s: %s%s", was, out, errs)
 		for _, line := range strings.Split(out, "\n") {
 			if name, ok := strings.CutPrefix(line, "FAIL  "); ok {
 				failed[strings.SplitN(name, ": ", 3)[1]] = true

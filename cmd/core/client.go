@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
 	"github.com/canopy-scheduler/canopy/internal/server/answer"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
@@ -35,22 +36,22 @@ const defaultREST = "127.0.0.1:9080"
 type client struct {
 	address, partition, output string
 	timeout                    time.Duration
-	access                     clientAccess
+	access                     cmdline.ClientAccess
 }
 
 // add adds the flags. address is the default of --address.
 func (c *client) add(flags *pflag.FlagSet, address string) {
 	c.addServer(flags, address)
-	textFlag(flags, &c.partition, "partition", "default", "`NAME` of the partition", notEmpty)
-	outputFlag(flags, &c.output)
+	cmdline.TextFlag(flags, &c.partition, "partition", "default", "`NAME` of the partition", cmdline.NotEmpty)
+	cmdline.OutputFlag(flags, &c.output)
 }
 
 // addServer adds the flags that say how the server is reached.
 func (c *client) addServer(flags *pflag.FlagSet, address string) {
-	textFlag(flags, &c.address, "address", address, "`HOST:PORT` of the "+listenerOf(address)+" of a running server",
-		hostAndPort)
-	durationFlag(flags, &c.timeout, "timeout", 30*time.Second, "how long the server may take to answer", 1)
-	c.access.add(flags)
+	cmdline.TextFlag(flags, &c.address, "address", address,
+		"`HOST:PORT` of the "+listenerOf(address)+" of a running server", cmdline.HostAndPort)
+	cmdline.DurationFlag(flags, &c.timeout, "timeout", 30*time.Second, "how long the server may take to answer", 1)
+	c.access.Add(flags)
 }
 
 func listenerOf(address string) string {
@@ -68,7 +69,7 @@ func untilInterrupt(run func(ctx context.Context, cmd *cobra.Command, args []str
 		ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM)
 		defer stop()
 		if err := run(ctx, cmd, args); err != nil {
-			return refusedOr(err)
+			return cmdline.RefusedOr(err)
 		}
 		return nil
 	}
@@ -93,7 +94,7 @@ func (c *client) send(ctx context.Context, timeout time.Duration, method, path s
 	if body != nil {
 		r.Header.Set("Content-Type", "application/yaml")
 	}
-	sender, err := c.access.httpClient(c.address, timeout)
+	sender, err := c.access.HTTPClient(c.address, timeout)
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +203,8 @@ func exactly(names ...string) cobra.PositionalArgs {
 			return nil
 		}
 		count := map[int]string{1: "one argument", 2: "two arguments"}[len(names)]
-		return exitError{exitUsage, fmt.Errorf("%s takes %s: %s", strings.TrimPrefix(cmd.CommandPath(), "canopy "), count,
-			strings.Join(names, " "))}
+		return cmdline.Exit(cmdline.Usage,
+			fmt.Errorf("%s takes %s: %s", strings.TrimPrefix(cmd.CommandPath(), "canopy "), count,
+				strings.Join(names, " ")))
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
 )
 
 func TestConfigBounds_AreFlagsOfEveryCommand(t *testing.T) {
@@ -24,13 +26,13 @@ func TestConfigBounds_AreFlagsOfEveryCommand(t *testing.T) {
 			{"--max-config-values=4", "bound-values"},
 		} {
 			code, out, errs := runCanopy(append(command, c.flag)...)
-			assert.Equal(t, code, exitRefused, "%v %s", command, c.flag)
+			assert.Equal(t, code, cmdline.Refused, "%v %s", command, c.flag)
 			name := strings.TrimPrefix(c.flag[:strings.Index(c.flag, "=")], "--")
 			assert.Assert(t, strings.Contains(out+errs, "["+c.want+"]") && strings.Contains(out+errs, name), out+errs)
 		}
 		for _, flag := range []string{"--max-queues", "--max-depth", "--max-config-bytes", "--max-config-values"} {
 			code, _, errs := runCanopy(append(command, flag, "0")...)
-			assert.Equal(t, code, exitUsage)
+			assert.Equal(t, code, cmdline.Usage)
 			assert.Equal(t, errs, "canopy: "+flag+" is 0, and must be above 0\n")
 		}
 	}
@@ -40,7 +42,6 @@ func TestConfigBounds_AreFlagsOfEveryCommand(t *testing.T) {
 		{"plan", "--config", "two.yaml", "--against", "two.yaml"},
 		{"test", "--config", "two.yaml", "two.yaml"},
 		{"place", "--config", "two.yaml", "--user", "u"},
-		{"replay", "--nodes", "n", "--pods", "p", "--config", "two.yaml"},
 	} {
 		for _, n := range []string{"1073741825", "9223372036854775807"} {
 			_, out, errs := runCanopy(append(command, "--max-config-bytes", n)...)

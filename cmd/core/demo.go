@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
 	"github.com/canopy-scheduler/canopy/internal/cli/demo"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
@@ -42,21 +43,19 @@ func demoCommand() *cobra.Command {
 	var size demo.Size
 	var output string
 	cmd := &cobra.Command{
-		Use:           "demo",
-		Short:         "Run a simulated cluster and a preemption, in one process",
-		Long:          demoHelp,
-		Example:       demoExamples,
-		SilenceUsage:  true,
-		SilenceErrors: true,
-		Args:          noArguments,
+		Use:     "demo",
+		Short:   "Run a simulated cluster and a preemption, in one process",
+		Long:    demoHelp,
+		Example: demoExamples,
+		Args:    cmdline.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := errors.Join(checkSize(size), checkOutput(output)); err != nil {
-				return exitError{exitUsage, err}
+			if err := errors.Join(checkSize(size), cmdline.CheckOutput(output)); err != nil {
+				return cmdline.Exit(cmdline.Usage, err)
 			}
 			errs := cmd.ErrOrStderr()
-			r, err := runDemo(size, progressOn(errs))
+			r, err := runDemo(size, cmdline.ProgressOn(errs))
 			if err != nil {
-				return exitError{exitRefused, err}
+				return cmdline.Exit(cmdline.Refused, err)
 			}
 			if output == "json" {
 				err = json.NewEncoder(cmd.OutOrStdout()).Encode(r)
@@ -65,7 +64,7 @@ func demoCommand() *cobra.Command {
 			}
 			if err == nil {
 				_, err = fmt.Fprintf(errs, "took %.1f s, %s allocations a second (this line differs from run to run)\n",
-					r.Took.Seconds(), withThousands(int(float64(r.Allocated)/r.Took.Seconds())))
+					r.Took.Seconds(), cmdline.WithThousands(int(float64(r.Allocated)/r.Took.Seconds())))
 			}
 			return err
 		},
@@ -103,9 +102,9 @@ type demoReport struct {
 }
 
 // runDemo runs a workload and then a preemption, each with a scheduler of its own.
-func runDemo(size demo.Size, progress *progress) (*demoReport, error) {
-	defer progress.end()
-	report, err := demo.Run(demo.NewWorkload(size), progress.phase)
+func runDemo(size demo.Size, progress *cmdline.Progress) (*demoReport, error) {
+	defer progress.End()
+	report, err := demo.Run(demo.NewWorkload(size), progress.Phase)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
 	"github.com/canopy-scheduler/canopy/internal/cli/demo"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -20,8 +21,8 @@ const leavesShown = 3
 const demoNext = `Try next:
   canopy demo --seed 2                                  another cluster; the same seed prints the same bytes
   canopy demo --output json                             all queues, steps and events
-  canopy trace-synth --help                             make a trace of nodes and tasks
-  canopy replay --help                                  replay one, or examples/trace
+  canopy-lab trace-synth --help                         make a trace of nodes and tasks
+  canopy-lab replay --help                              replay one, or examples/trace
   canopy serve                                          a scheduler for your own resource manager
   canopy explain KEY --address HOST:PORT                why an ask of a running server waits
 `
@@ -30,13 +31,14 @@ const demoNext = `Try next:
 func (r *demoReport) write(out io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Seed %d: %s with %s, %s queues below root, %s in %s.\n\n", r.Seed,
-		counted(withThousands(r.Nodes), "nodes"),
-		amountText(demo.Quantities{resources.VCore: r.Full.Queues[0].Max[resources.VCore],
+		cmdline.Counted(cmdline.WithThousands(r.Nodes), "nodes"),
+		cmdline.AmountText(demo.Quantities{resources.VCore: r.Full.Queues[0].Max[resources.VCore],
 			"memory": r.Full.Queues[0].Max["memory"]}),
-		withThousands(r.Queues), counted(withThousands(r.Asks), "asks"), plural(r.Full.Wave, "wave"))
+		cmdline.WithThousands(r.Queues), cmdline.Counted(cmdline.WithThousands(r.Asks), "asks"),
+		cmdline.Plural(r.Full.Wave, "wave"))
 	r.writeSteps(&b)
 	fmt.Fprintf(&b, "\nAfter wave %d the cluster is full: %s asks run and %s wait.\n\n", r.Full.Wave,
-		withThousands(r.Full.Running), withThousands(r.Full.Waiting))
+		cmdline.WithThousands(r.Full.Running), cmdline.WithThousands(r.Full.Waiting))
 	writeTree(&b, r.Full.Queues)
 	if r.WaitingAsk != nil {
 		fmt.Fprintf(&b, "\nThe pending ask with the highest priority: 'canopy explain %s' prints\n\n",
@@ -48,7 +50,7 @@ func (r *demoReport) write(out io.Writer) error {
 	fmt.Fprintf(&b,
 		"\nAt the end: %s placed, %s rejected, %s waiting. The accounting was audited after each of %d steps, and was "+
 			"consistent.\n",
-		withThousands(r.Allocated), withThousands(r.Rejected), withThousands(r.Pending), len(r.Steps))
+		cmdline.WithThousands(r.Allocated), cmdline.WithThousands(r.Rejected), cmdline.WithThousands(r.Pending), len(r.Steps))
 	b.WriteString("\nA preemption\n\n")
 	for _, line := range r.Preemption.Lines() {
 		b.WriteString(line + "\n")
@@ -66,9 +68,9 @@ func (r *demoReport) writeSteps(b *strings.Builder) {
 		if s.Wave > 0 {
 			what = fmt.Sprintf("wave %d", s.Wave)
 		}
-		fmt.Fprintf(b, "%-7d %-8s %8s %8s %8s %8s %8s\n", s.Second/60, what,
-			withThousands(s.Ended), withThousands(s.Submitted), withThousands(s.Placed), withThousands(s.Running),
-			withThousands(s.Waiting))
+		fmt.Fprintf(b, "%-7d %-8s %8s %8s %8s %8s %8s\n", s.Second/60, what, cmdline.WithThousands(s.Ended),
+			cmdline.WithThousands(s.Submitted), cmdline.WithThousands(s.Placed), cmdline.WithThousands(s.Running),
+			cmdline.WithThousands(s.Waiting))
 	}
 }
 
@@ -89,13 +91,12 @@ func writeTree(b *strings.Builder, queues []demo.QueueLine) {
 			priority = strconv.Itoa(int(q.CurrentPriority))
 		}
 		fmt.Fprintf(b, "%-16s %8s %8s %8s %8s %8s %11s %9s\n", name, priority,
-			withThousands(int(q.Allocated[podCount])), vcores(q.Allocated), withThousands(int(q.Pending[podCount])),
-			vcores(q.Pending),
-			vcores(q.Guaranteed), vcores(q.Max))
+			cmdline.WithThousands(int(q.Allocated[podCount])), vcores(q.Allocated),
+			cmdline.WithThousands(int(q.Pending[podCount])), vcores(q.Pending), vcores(q.Guaranteed), vcores(q.Max))
 	}
 	if n := len(queues) - len(shown); n > 0 {
 		fmt.Fprintf(b, "%s more queues are in --output json. PRIORITY is the highest priority of the pending asks,\n"+
-			"after offsets and fences; the MAX of root is the capacity of the nodes.\n", withThousands(n))
+			"after offsets and fences; the MAX of root is the capacity of the nodes.\n", cmdline.WithThousands(n))
 	}
 }
 
@@ -104,7 +105,7 @@ const podCount = "pods"
 
 func vcores(q demo.Quantities) string {
 	if n, ok := q[resources.VCore]; ok {
-		return oneDecimal(float64(n) / 1000)
+		return cmdline.OneDecimal(float64(n) / 1000)
 	}
 	return "-"
 }

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
 )
 
 const eventsHelp = `Print the events of a running server, one line each: the time, the object
@@ -38,10 +40,10 @@ func eventsCommand() *cobra.Command {
 	var f eventsFlags
 	cmd := &cobra.Command{
 		Use: "events", Short: "Print the events of a running server", Long: eventsHelp, Example: eventsExamples,
-		Args: noArguments,
+		Args: cmdline.NoArguments,
 		RunE: untilInterrupt(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
 			if f.follow && f.until != "" {
-				return exitError{exitUsage, errors.New("--until and --follow exclude each other")}
+				return cmdline.Exit(cmdline.Usage, errors.New("--until and --follow exclude each other"))
 			}
 			out := bufio.NewWriter(cmd.OutOrStdout())
 			print := f.printBatches
@@ -55,11 +57,13 @@ func eventsCommand() *cobra.Command {
 		}),
 	}
 	flags := cmd.Flags()
-	textFlag(flags, &f.since, "since", "", "events from this `TIME` on: RFC 3339, or how long ago, such as 5m", timeOrAgo)
-	textFlag(flags, &f.until, "until", "", "events before this `TIME`: RFC 3339, or how long ago, such as 1m", timeOrAgo)
+	cmdline.TextFlag(flags, &f.since, "since", "", "events from this `TIME` on: RFC 3339, or how long ago, such as 5m",
+		cmdline.TimeOrAgo)
+	cmdline.TextFlag(flags, &f.until, "until", "", "events before this `TIME`: RFC 3339, or how long ago, such as 1m",
+		cmdline.TimeOrAgo)
 	flags.BoolVarP(&f.follow, "follow", "f", false, "print new events as they happen")
 	f.addServer(flags, defaultREST)
-	outputFlag(flags, &f.output)
+	cmdline.OutputFlag(flags, &f.output)
 	return cmd
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
 	"github.com/canopy-scheduler/canopy/internal/server/history"
 	"github.com/canopy-scheduler/canopy/internal/server/loop"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
@@ -122,7 +123,7 @@ func TestEventsCommand_FollowBeginsWithPastEvents(t *testing.T) {
 	}()
 	code, out, errs := runCanopy("events", "--address", address, "--since", "5m", "--follow")
 	<-ended
-	assert.Equal(t, code, exitRefused)
+	assert.Equal(t, code, cmdline.Refused)
 	assert.Assert(t, strings.Contains(errs, "the server has ended the stream"), errs)
 	assert.Equal(t, strings.Count(out, "\n"), 2, out)
 	assert.Assert(t, strings.Contains(out, "recent") && strings.Contains(out, "new") && !strings.Contains(out, "old"), out)
@@ -136,7 +137,7 @@ func TestEventsCommand_EndsWithoutAnAnswer(t *testing.T) {
 	for _, follow := range [][]string{nil, {"--follow"}} {
 		code, out, errs := runCanopy(append([]string{"events", "--address", silent.Addr().String(), "--timeout", "50ms"},
 			follow...)...)
-		assert.Equal(t, code, exitRefused)
+		assert.Equal(t, code, cmdline.Refused)
 		assert.Equal(t, out, "")
 		assert.Equal(t, errs, "canopy: "+silent.Addr().String()+" did not answer within 50ms (--timeout)\n")
 	}
@@ -149,14 +150,14 @@ func TestEventsCommand_InvalidFlagsAreRejected(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"--since", "yesterday"}, exitUsage,
+		{[]string{"--since", "yesterday"}, cmdline.Usage,
 			`argument "yesterday" for "--since" flag: it must be a time such as 2026-01-02T15:04:05Z, or how long ago`},
-		{[]string{"--until", "-5m"}, exitUsage, `for "--until" flag: it must be a time`},
-		{[]string{"--follow", "--until", "1m"}, exitUsage, "exclude each other"},
-		{[]string{"--output", "yaml"}, exitUsage, `for "--output" flag: it must be text or json`},
-		{[]string{"--address", "nowhere"}, exitUsage, "--address"},
-		{[]string{"more"}, exitUsage, "more"},
-		{[]string{"--since", "1m", "--until", "2m"}, exitRefused, "is not before until"},
+		{[]string{"--until", "-5m"}, cmdline.Usage, `for "--until" flag: it must be a time`},
+		{[]string{"--follow", "--until", "1m"}, cmdline.Usage, "exclude each other"},
+		{[]string{"--output", "yaml"}, cmdline.Usage, `for "--output" flag: it must be text or json`},
+		{[]string{"--address", "nowhere"}, cmdline.Usage, "--address"},
+		{[]string{"more"}, cmdline.Usage, "more"},
+		{[]string{"--since", "1m", "--until", "2m"}, cmdline.Refused, "is not before until"},
 	} {
 		args := append([]string{"events", "--address", address}, c.args...)
 		code, out, errs := runCanopy(args...)

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode"
 
+	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
 	"github.com/canopy-scheduler/canopy/internal/server/answer"
 )
 
@@ -63,17 +63,7 @@ func (e event) String() string {
 	if e.Partition != "" && e.Partition != "default" {
 		line += fmt.Sprintf(" (partition %s)", e.Partition)
 	}
-	return printableLine(line)
-}
-
-// printableLine is text as one line without control characters, which IDs and messages may have.
-func printableLine(text string) string {
-	return strings.Map(func(c rune) rune {
-		if !unicode.IsPrint(c) {
-			return '?'
-		}
-		return c
-	}, text)
+	return cmdline.PrintableLine(line)
 }
 
 // eventWords are the texts of events by detail and change; %s is the reference.

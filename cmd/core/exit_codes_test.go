@@ -1,82 +1,30 @@
 package main
 
 import (
-	"os"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/spf13/cobra"
 	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
+	"github.com/canopy-scheduler/canopy/internal/testing/commandtest"
 )
 
-// eachCommand calls f with every command that can be run, and its arguments.
-func eachCommand(c *cobra.Command, f func(c *cobra.Command, args []string)) {
-	for _, sub := range c.Commands() {
-		if sub.Name() == "completion" || sub.Hidden {
-			continue // cobra's own, and commands that only the program starts
-		}
-		if !sub.HasSubCommands() && sub.Runnable() {
-			f(sub, strings.Fields(sub.CommandPath())[1:])
-		}
-		eachCommand(sub, f)
-	}
+func canopyProgram() *commandtest.Program {
+	return &commandtest.Program{Root: rootCommand(), Codes: exitCodes, Run: runCanopy}
 }
 
 func TestExitCodes_EveryCommandIsInTheTable(t *testing.T) {
-	var want, got []string
-	eachCommand(rootCommand(), func(_ *cobra.Command, args []string) { want = append(want, strings.Join(args, " ")) })
-	for _, c := range exitCodes {
-		got = append(got, strings.Split(c.commands, ", ")...)
-	}
-	slices.Sort(want)
-	slices.Sort(got)
-	assert.DeepEqual(t, got, want)
-	var b strings.Builder
-	assert.NilError(t, writeExitCodes(&b))
-	text, err := os.ReadFile("../../docs/EXIT_CODES.md")
-	assert.NilError(t, err)
-	assert.Equal(t, string(text), b.String(), "docs/EXIT_CODES.md is made from the table")
+	canopyProgram().CodesAreDocumented(t, "../../docs/EXIT_CODES.md", "help")
 }
 
-// An invalid command line is a usage error of every command, with a message of the program on
-// standard error alone.
 func TestExitCodes_InvalidCommandLines(t *testing.T) {
-	wrong := func(want int, args ...string) {
-		t.Helper()
-		code, out, errs := runCanopy(args...)
-		assert.Equal(t, code, want, "%v: %s", args, errs)
-		assert.Equal(t, out, "", "%v", args)
-		assert.Assert(t, strings.HasPrefix(errs, "canopy: "), "%v: %q", args, errs)
-	}
-	count := 0
-	eachCommand(rootCommand(), func(c *cobra.Command, args []string) {
-		want := exitUsage
-		if c.Name() == "plan" {
-			want = exitRefused
+	canopyProgram().InvalidCommandLinesAreRefused(t, func(command string) int {
+		if command == "plan" {
+			return cmdline.Refused
 		}
-		wrong(want, append(args, "--nonsense")...)
-		if c.Name() != "help" && c.Name() != "validate" && c.Name() != "test" && c.Name() != "explain" {
-			wrong(want, append(args, "extra", "extra2", "extra3")...) // others take arguments
-		}
-		if c.Flags().Lookup("output") != nil {
-			wrong(want, append(args, "--output", "xml")...)
-		}
-		code, out, errs := runCanopy(append(args, "--help")...)
-		assert.Assert(t, code == 0 && out != "" && errs == "", "%v --help: %d %s", args, code, errs)
-		code, again, _ := runCanopy(append([]string{"help"}, args...)...)
-		assert.Assert(t, code == 0 && again == out, "help %v: %d", args, code)
-		count++
-	})
-	assert.Assert(t, count > len(exitCodes))
-	for _, args := range [][]string{{"nonsense"}, {"--nonsense"}, {"bench", "nonsense"}, {"help", "nonsense"},
-		{"help", "bench", "nonsense"}, {"completion", "nonsense"}} {
-		wrong(exitUsage, args...)
-	}
-	for _, args := range [][]string{{}, {"help"}, {"bench"}, {"--help"}, {"help", "exit-codes"}, {"completion", "bash"}} {
-		code, out, errs := runCanopy(args...)
-		assert.Assert(t, code == 0 && out != "" && errs == "", "%v: %d %s", args, code, errs)
-	}
+		return cmdline.Usage
+	}, "validate", "test", "explain")
 }
 
 // The exit code of a command is its verdict.
@@ -107,10 +55,7 @@ func TestExitCodes_Verdicts(t *testing.T) {
 		"serve --log-level loud": 2, "serve --audit-interval=-1s": 2,
 		"explain": 2, "explain key" + nowhere: 1, "explain key --address x": 2,
 		"preempt": 2, "preempt --list" + nowhere: 2, "events" + nowhere: 1, "events --since x": 2,
-		"replay": 2, "replay --nodes missing.csv --pods missing.csv": 2, "trace-synth": 2, "demo --nodes 0": 2,
-		"conformance --list": 0, "conformance" + nowhere: 1, "conformance --run nothing": 2,
-		"conformance --features nothing": 2, "conformance --timeout 0s": 2,
-		"bench run --suite nonsense": 2, "bench compare missing.json missing.json": 2, "bench list": 0, "schema": 0,
+		"demo --nodes 0": 2, "schema": 0, "replay --nodes x": 2, "bench run": 2, "recording": 2,
 		"version": 0,
 	} {
 		code, out, errs := runCanopy(strings.Fields(args)...)
@@ -125,10 +70,10 @@ func TestExitCodes_UnwritableOutput(t *testing.T) {
 	for _, args := range []string{
 		"validate valid.yaml", "validate broken.yaml", "validate -o json valid.yaml", "validate --rules",
 		"plan --config other.yaml --against other.yaml", "plan --config other.yaml --against other.yaml -o json",
-		"place --config other.yaml --user ann --queue root.a", "schema", "version", "bench list",
+		"place --config other.yaml --user ann --queue root.a", "schema", "version",
 	} {
 		var errs strings.Builder
-		code := run(strings.Fields(args), strings.NewReader(""), fullDisk{}, &errs)
+		code := run(strings.Fields(args), strings.NewReader(""), commandtest.FullDisk{}, &errs)
 		assert.Assert(t, code != 0, args)
 		assert.Assert(t, strings.Contains(errs.String(), "no space left"), "%s: %s", args, &errs)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
 	"github.com/canopy-scheduler/canopy/internal/server/answer"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
@@ -122,5 +123,5 @@ func (f *explainFlags) unknown(out io.Writer, text []byte, message string) error
 	if err := printIndented(out, text); err != nil {
 		return err
 	}
-	return exitError{exitRefused, nil}
+	return cmdline.Exit(cmdline.Refused, nil)
 }

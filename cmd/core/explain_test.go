@@ -8,6 +8,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
@@ -62,7 +63,7 @@ func TestExplainCommand_Application(t *testing.T) {
 	assert.Equal(t, e.Groups[0].First.AllocationKey, "high")
 
 	code, _, errs = runCanopy("explain", "high", "--application", "--address", address)
-	assert.Equal(t, code, exitRefused)
+	assert.Equal(t, code, cmdline.Refused)
 	assert.Equal(t, errs, "canopy: high: Application not found\n")
 }
 
@@ -121,14 +122,14 @@ func TestExplainCommand_InvalidArguments(t *testing.T) {
 		code int
 		errs string
 	}{
-		{[]string{"a/b c%"}, exitRefused, `canopy: no ask or allocation has the key "a/b c%"`},
-		{[]string{"high", "--partition", "other"}, exitRefused, "canopy: Partition not found"},
-		{[]string{}, exitUsage, "canopy: explain takes one argument: KEY|APPLICATION\n"},
-		{[]string{""}, exitUsage, "canopy: explain takes one argument: KEY|APPLICATION\n"},
-		{[]string{"a", "b"}, exitUsage,
+		{[]string{"a/b c%"}, cmdline.Refused, `canopy: no ask or allocation has the key "a/b c%"`},
+		{[]string{"high", "--partition", "other"}, cmdline.Refused, "canopy: Partition not found"},
+		{[]string{}, cmdline.Usage, "canopy: explain takes one argument: KEY|APPLICATION\n"},
+		{[]string{""}, cmdline.Usage, "canopy: explain takes one argument: KEY|APPLICATION\n"},
+		{[]string{"a", "b"}, cmdline.Usage,
 			"canopy: explain takes one argument: KEY|APPLICATION\n"},
-		{[]string{"high", "--output", "xml"}, exitUsage, ""},
-		{[]string{"high", "--timeout", "0s"}, exitUsage,
+		{[]string{"high", "--output", "xml"}, cmdline.Usage, ""},
+		{[]string{"high", "--timeout", "0s"}, cmdline.Usage,
 			`canopy: invalid argument "0s" for "--timeout" flag: it must be above 0`},
 	} {
 		code, out, errs := runCanopy(append([]string{"explain", "--address", address}, c.args...)...)
@@ -137,11 +138,11 @@ func TestExplainCommand_InvalidArguments(t *testing.T) {
 		assert.Assert(t, strings.HasPrefix(errs, c.errs), "%v: %s", c.args, errs)
 	}
 	code, _, errs := runCanopy("explain", "x", "--address", "127.0.0.1")
-	assert.Equal(t, code, exitUsage, errs)
+	assert.Equal(t, code, cmdline.Usage, errs)
 	code, _, errs = runCanopy("explain", "x", "--address", "127.0.0.1:1")
-	assert.Equal(t, code, exitRefused, errs)
+	assert.Equal(t, code, cmdline.Refused, errs)
 	code, out, errs := runCanopy("explain", "none", "--address", address, "--output", "json")
-	assert.Equal(t, code, exitRefused)
+	assert.Equal(t, code, cmdline.Refused)
 	assert.Equal(t, errs, "")
 	assert.Assert(t, strings.Contains(out, `"state": "unknown"`), out)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
@@ -182,11 +183,11 @@ func printEntitlements(t preemptText, e *dao.Explanation) {
 // printApplicationExplanation prints an application, and the explanation of the first ask of each group.
 func printApplicationExplanation(out io.Writer, e *dao.ApplicationExplanation) error {
 	if _, err := fmt.Fprintf(out, "application %s, %s, user %s, queue %s: %s\n", e.ApplicationID, e.State, e.User,
-		e.QueueName, plural(e.PendingAsks, "pending ask")); err != nil {
+		e.QueueName, cmdline.Plural(e.PendingAsks, "pending ask")); err != nil {
 		return err
 	}
 	for _, group := range e.Groups {
-		if _, err := fmt.Fprintf(out, "\n%s like this one:\n", plural(group.PendingAsks, "ask")); err != nil {
+		if _, err := fmt.Fprintf(out, "\n%s like this one:\n", cmdline.Plural(group.PendingAsks, "ask")); err != nil {
 			return err
 		}
 		if err := printExplanation(out, group.First); err != nil {
@@ -194,7 +195,7 @@ func printApplicationExplanation(out io.Writer, e *dao.ApplicationExplanation) e
 		}
 	}
 	if e.MoreGroups > 0 {
-		_, err := fmt.Fprintf(out, "\n%s more\n", plural(e.MoreGroups, "group"))
+		_, err := fmt.Fprintf(out, "\n%s more\n", cmdline.Plural(e.MoreGroups, "group"))
 		return err
 	}
 	return nil

@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
 )
 
 // SEC-17, HA-12: each flag about security, and --partitions, is refused with an empty value. A flag whose name is about
@@ -22,11 +24,11 @@ func TestSecurityFlags_EmptyValuesAreRefused(t *testing.T) {
 		}
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
 			switch {
-			case neverEmpty[f.Name]:
+			case cmdline.NeverEmpty[f.Name]:
 				tried[f.Name] = true
-				assert.NilError(t, checkEmptyFlags(cmd))
+				assert.NilError(t, cmdline.CheckEmptyFlags(cmd))
 				assert.NilError(t, cmd.Flags().Set(f.Name, ""))
-				assert.Error(t, checkEmptyFlags(cmd), "--"+f.Name+" is empty: give it a value, or leave the flag out")
+				assert.Error(t, cmdline.CheckEmptyFlags(cmd), "--"+f.Name+" is empty: give it a value, or leave the flag out")
 				assert.NilError(t, cmd.Flags().Set(f.Name, "x"))
 			case f.Value.Type() == "string":
 				assert.Assert(t, !aboutSecurity.MatchString(f.Name), "%s --%s is not in the table", cmd.CommandPath(), f.Name)
@@ -34,12 +36,12 @@ func TestSecurityFlags_EmptyValuesAreRefused(t *testing.T) {
 		})
 	}
 	try(rootCommand())
-	assert.Equal(t, len(tried), len(neverEmpty))
+	assert.Equal(t, len(tried), len(cmdline.NeverEmpty))
 
 	for line, want := range map[string]int{
-		"serve --tokens=": exitUsage, "serve --tls-cert= --tls-key=": exitUsage, "top --token-file=": exitUsage,
-		"serve --config x --partitions=": exitUsage,
-		"plan --config x --address localhost:1 --ca-cert=": exitRefused,
+		"serve --tokens=": cmdline.Usage, "serve --tls-cert= --tls-key=": cmdline.Usage, "top --token-file=": cmdline.Usage,
+		"serve --config x --partitions=":                   cmdline.Usage,
+		"plan --config x --address localhost:1 --ca-cert=": cmdline.Refused,
 	} {
 		code, _, errs := runCanopy(strings.Fields(line)...)
 		assert.Equal(t, code, want, "%s: %s", line, errs)

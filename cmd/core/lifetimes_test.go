@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
 	"github.com/canopy-scheduler/canopy/pkg/canopy"
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 )
@@ -27,7 +28,7 @@ func TestLifetimes_Flags(t *testing.T) {
 func TestLifetimes_InvalidValues(t *testing.T) {
 	code, out, errs := runCanopy("serve", "--completing-timeout", "-1s", "--completed-retention", "-2s",
 		"--rejected-retention", "-3s", "--ended-limit", "-4")
-	assert.Equal(t, code, exitUsage)
+	assert.Equal(t, code, cmdline.Usage)
 	assert.Equal(t, out, "")
 	for _, want := range []string{
 		"--completing-timeout is -1s, and must not be negative", "--completed-retention is -2s, and must not be negative",

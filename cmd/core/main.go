@@ -3,12 +3,13 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
 
 	"github.com/spf13/cobra"
+
+	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
 )
 
 const rootHelp = `Canopy is a hierarchical queue scheduler: it selects the next queue, application and
@@ -21,64 +22,45 @@ exit-codes' lists the exit codes of each command.`
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
+// version is set by the linker: -ldflags "-X main.version=...".
+var version = "dev"
+
 // run runs a command line and returns the exit code. Errors are printed to errs.
 func run(args []string, in io.Reader, out, errs io.Writer) (code int) {
-	root, started := rootCommand(), false
-	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
-		started = true
-		return checkEmptyFlags(cmd)
-	}
-	root.SetArgs(args)
-	root.SetIn(in)
-	root.SetOut(out)
-	root.SetErr(errs)
-	root.InitDefaultCompletionCmd() // the command keeps the output that is set now
-	rejectUnknownSubcommands(root)
-	command, err := root.ExecuteC()
-	if err == nil {
-		return 0
-	}
-	// Standard error of serve may not be read: its last message must not keep the process from ending.
-	bounded := command.Name() == serveName
-	// An error before a command has started is cobra's, about the command line. A later one, such as
-	// a full disk, is not a usage error.
-	var exit exitError
+	command, exit := cmdline.Execute(rootCommand(), args, in, out, errs)
 	switch {
-	case errors.As(err, &exit):
-	case started:
-		exit = exitError{exitRefused, err}
+	case exit.Err == nil:
+	case command.Name() == serveName: // nobody may read its standard error, and its end must not wait for that
+		printWithin(reportLimit, errs, "canopy:", exit.Err)
 	default:
-		exit = exitError{exitUsage, fmt.Errorf("%w\nRun 'canopy --help' for the commands", err)}
+		fmt.Fprintln(errs, "canopy:", exit.Err)
 	}
-	if exit.err = plainAccessError(exit.err); exit.err == nil {
-		return exit.code
-	}
-	if bounded {
-		printWithin(reportLimit, errs, "canopy:", exit.err)
-	} else {
-		fmt.Fprintln(errs, "canopy:", exit.err)
-	}
-	return exit.code
+	return exit.Code
 }
 
 func rootCommand() *cobra.Command {
-	root := &cobra.Command{
-		Use:           "canopy",
-		Short:         "A hierarchical queue scheduler for clusters",
-		Long:          rootHelp,
-		SilenceUsage:  true,
-		SilenceErrors: true,
-	}
-	root.Version = thisBuild().String()
+	root := &cobra.Command{Use: "canopy", Short: "A hierarchical queue scheduler for clusters", Long: rootHelp}
+	build := cmdline.ThisBuild("canopy", version)
+	root.Version = build.String()
 	root.SetVersionTemplate("{{.Version}}")
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exitError{exitUsage, plainFlagError(err)} })
 	root.AddCommand(serveCommand(), validateCommand(), schemaCommand(), placeCommand(), testCommand(), planCommand(),
-		explainCommand(), preemptCommand(), demoCommand(),
-		replayCommand(), recordingCommand(), whatIfCommand(), tuneCommand(), traceSynthCommand(), conformanceCommand(),
-		benchCommand(), eventsCommand(), usageCommand(), queuesCommand(), appsCommand(), nodesCommand(), topCommand(),
-		tokenCommand(), versionCommand(), exitCodesCommand())
+		explainCommand(), preemptCommand(), demoCommand(), eventsCommand(), usageCommand(), queuesCommand(), appsCommand(),
+		nodesCommand(), topCommand(), tokenCommand(), cmdline.VersionCommand(build), exitCodes.Command())
 	root.AddCommand(operatorCommands()...)
-	root.SetHelpCommand(helpCommand(root))
-	root.InitDefaultHelpCmd()
+	root.AddCommand(movedCommands()...)
 	return root
+}
+
+// movedCommands returns a command for each that canopy had before canopy-lab was a program of its own. It says where
+// the command is now.
+func movedCommands() (moved []*cobra.Command) {
+	for _, name := range []string{"bench", "conformance", "recording", "replay", "trace-synth", "tune", "what-if"} {
+		moved = append(moved, &cobra.Command{
+			Use: name, Hidden: true, DisableFlagParsing: true,
+			RunE: func(*cobra.Command, []string) error {
+				return cmdline.Exit(cmdline.Usage, fmt.Errorf("%[1]s is a command of canopy-lab: canopy-lab %[1]s", name))
+			},
+		})
+	}
+	return moved
 }

@@ -3,15 +3,16 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
 
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"go.uber.org/goleak"
 	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
+	"github.com/canopy-scheduler/canopy/internal/testing/commandtest"
 )
 
 func TestMain(m *testing.M) {
@@ -27,9 +28,9 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		for _, shim := range shims {
-			if shim.dir != "" {
-				_ = os.RemoveAll(shim.dir)
+		for _, p := range programs {
+			if p.dir != "" {
+				_ = os.RemoveAll(p.dir)
 			}
 		}
 		os.Exit(code)
@@ -43,19 +44,7 @@ func runCanopy(args ...string) (code int, out, errs string) {
 	return code, stdout.String(), stderr.String()
 }
 
-func TestCommands_EveryFlagHasUsage(t *testing.T) {
-	var visit func(c *cobra.Command)
-	visit = func(c *cobra.Command) {
-		assert.Assert(t, c.Short != "", c.CommandPath())
-		c.Flags().VisitAll(func(f *pflag.Flag) {
-			assert.Assert(t, f.Usage != "", "%s --%s", c.CommandPath(), f.Name)
-		})
-		for _, sub := range c.Commands() {
-			visit(sub)
-		}
-	}
-	visit(rootCommand())
-}
+func TestCommands_EveryFlagHasUsage(t *testing.T) { canopyProgram().EveryFlagHasUsage(t) }
 
 func TestRun_InvalidCommandLineIsUsageError(t *testing.T) {
 	for _, args := range [][]string{
@@ -64,30 +53,25 @@ func TestRun_InvalidCommandLineIsUsageError(t *testing.T) {
 		{"serve", "--grpc-address", "nowhere"}, {"serve", "--grpc-address", "127.0.0.1:0", "--http-address", "x"},
 	} {
 		code, out, errs := runCanopy(args...)
-		assert.Equal(t, code, exitUsage, "%v", args)
+		assert.Equal(t, code, cmdline.Usage, "%v", args)
 		assert.Equal(t, out, "", "%v", args)
 		assert.Assert(t, strings.HasPrefix(errs, "canopy: "), "%v: %q", args, errs)
 		assert.Assert(t, !strings.Contains(errs, "Usage:"), "%v: %q", args, errs)
 	}
 }
 
-// fullDisk is a writer that fails every write.
-type fullDisk struct{}
-
-func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left") }
-
 func TestRun_FullDiskIsNotUsageError(t *testing.T) {
 	for _, tc := range []struct {
 		args []string
 		want int
 	}{
-		{[]string{"version"}, exitRefused},
-		{[]string{"demo", "--nodes", "5", "--queues", "6", "--asks", "10"}, exitRefused},
+		{[]string{"version"}, cmdline.Refused},
+		{[]string{"demo", "--nodes", "5", "--queues", "6", "--asks", "10"}, cmdline.Refused},
 		// Exit code 1 would mean that the file has errors.
-		{[]string{"validate", "../../examples/demo.yaml"}, exitUsage},
+		{[]string{"validate", "../../examples/demo.yaml"}, cmdline.Usage},
 	} {
 		var errs strings.Builder
-		assert.Equal(t, run(tc.args, strings.NewReader(""), fullDisk{}, &errs), tc.want, "%v: %s", tc.args, &errs)
+		assert.Equal(t, run(tc.args, strings.NewReader(""), commandtest.FullDisk{}, &errs), tc.want, "%v: %s", tc.args, &errs)
 		assert.Assert(t, strings.Contains(errs.String(), "no space left"), "%v: %s", tc.args, &errs)
 		assert.Assert(t, !strings.Contains(errs.String(), "--help"), "%v: %s", tc.args, &errs)
 	}
@@ -105,14 +89,14 @@ func TestVersion(t *testing.T) {
 
 	code, out, _ = runCanopy("version", "--output", "json")
 	assert.Equal(t, code, 0)
-	var got build
+	var got cmdline.Build
 	assert.NilError(t, json.Unmarshal([]byte(out), &got))
-	assert.DeepEqual(t, got, thisBuild())
+	assert.DeepEqual(t, got, cmdline.ThisBuild("canopy", version))
 }
 
 // A command of a group is suggested like one of the program.
 func TestRun_UnknownCommandHasSuggestion(t *testing.T) {
-	for _, args := range [][]string{{"serv"}, {"bench", "runn"}} {
+	for _, args := range [][]string{{"serv"}, {"token", "chec"}} {
 		_, _, errs := runCanopy(args...)
 		assert.Assert(t, strings.Contains(errs, "Did you mean this?\n\t"+args[len(args)-1][:3]), errs)
 		assert.Assert(t, strings.Contains(errs, "--help' for the commands\n"), errs)
@@ -122,13 +106,22 @@ func TestRun_UnknownCommandHasSuggestion(t *testing.T) {
 // The error about a malformed value of a flag says what the flag takes, not which function of Go failed.
 func TestRun_MalformedFlagValueSaysWhatIsWanted(t *testing.T) {
 	for _, x := range []struct{ command, flag, value, want string }{
-		{"replay", "limit", "x", "a whole number"},
-		{"replay", "seed", "-1", "a whole number that is not negative"},
-		{"trace-synth", "load", "much", "a number"},
+		{"demo", "nodes", "x", "a whole number"},
+		{"demo", "seed", "-1", "a whole number that is not negative"},
 		{"plan", "timeout", "30", "a duration such as 30s or 5m"},
 		{"validate", "strict", "maybe", "true or false"},
 	} {
 		_, _, errs := runCanopy(x.command, "--"+x.flag+"="+x.value)
 		assert.Equal(t, errs, `canopy: invalid argument "`+x.value+`" for "--`+x.flag+`" flag: it must be `+x.want+"\n")
+	}
+}
+
+// A command that is one of canopy-lab now says so, whatever its arguments are.
+func TestMovedCommands_SayWhereTheyAre(t *testing.T) {
+	for _, args := range [][]string{{"bench", "run", "--quick"}, {"replay", "--help"}, {"recording"}, {"what-if", "x"}} {
+		code, out, errs := runCanopy(args...)
+		assert.Equal(t, code, cmdline.Usage, "%v", args)
+		assert.Equal(t, out, "", "%v", args)
+		assert.Equal(t, errs, fmt.Sprintf("canopy: %[1]s is a command of canopy-lab: canopy-lab %[1]s\n", args[0]))
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
@@ -81,7 +82,8 @@ func (f *nodesFlags) print(ctx context.Context, out io.Writer) (any, error) {
 		}
 		return cmp.Or(first, cmp.Compare(a.NodeID, b.NodeID))
 	})
-	fmt.Fprintf(out, "partition %s, %s, %s\n\n", f.partition, plural(len(all), "node"), printableLine(resource))
+	fmt.Fprintf(out, "partition %s, %s, %s\n\n", f.partition, cmdline.Plural(len(all), "node"),
+		cmdline.PrintableLine(resource))
 	return all, printList(out, "NODE\tSTATE\tCAPACITY\tALLOCATED\tOTHERS\tFREE\tALLOCATIONS\tRESERVED", all, f.limit,
 		func(n *nodeSummary) []string {
 			state := nodeState(&n.Node)

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
 	"github.com/canopy-scheduler/canopy/internal/cli/offline"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )
@@ -22,8 +23,8 @@ type offlineFlags struct {
 func (f *offlineFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.config, "config", "", "queues.yaml `FILE` that is evaluated (- is standard input)")
 	flags.StringVar(&f.partition, "partition", "default", "`NAME` of the partition")
-	outputFlag(flags, &f.output)
-	addBounds(flags, &f.bounds)
+	cmdline.OutputFlag(flags, &f.output)
+	cmdline.AddBounds(flags, &f.bounds)
 }
 
 func (f *offlineFlags) check() error {
@@ -31,19 +32,19 @@ func (f *offlineFlags) check() error {
 	if f.config == "" {
 		missing = errors.New("--config names no file")
 	}
-	return errors.Join(missing, checkBounds(f.bounds))
+	return errors.Join(missing, cmdline.CheckBounds(f.bounds))
 }
 
 // loadPartition reads the configuration and builds the partition. These commands have no verdict for
 // a configuration with errors, so its errors are usage errors.
 func (f *offlineFlags) loadPartition(cmd *cobra.Command) (*offline.Partition, error) {
-	conf, err := loadConfig("--config", f.config, cmd.InOrStdin(), cmd.ErrOrStderr(), f.bounds)
+	conf, err := cmdline.LoadConfig("--config", f.config, cmd.InOrStdin(), cmd.ErrOrStderr(), f.bounds)
 	if err != nil {
-		return nil, usageError(err)
+		return nil, cmdline.UsageError(err)
 	}
 	w, err := offline.New(conf, f.partition)
 	if err != nil {
-		return nil, usageError(err)
+		return nil, cmdline.UsageError(err)
 	}
 	return w, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
@@ -36,7 +37,12 @@ func operatorCommands() []*cobra.Command {
 		on := action.Info().On
 		if of[on] == nil {
 			short := fmt.Sprintf("Act on %ss of a running server", on)
-			of[on] = &cobra.Command{Use: operatedKinds[on].word, Short: short, Long: short + operatorHelp, Args: noArguments}
+			of[on] = &cobra.Command{
+				Use:   operatedKinds[on].word,
+				Short: short,
+				Long:  short + operatorHelp,
+				Args:  cmdline.NoArguments,
+			}
 			all = append(all, of[on])
 		}
 		of[on].AddCommand(operatorCommand(action.Info()))

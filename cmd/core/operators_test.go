@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
 )
 
 // Operators act by command, and a server that was killed has what they have switched when it is back (OPS-4, OPS-6).
@@ -42,22 +44,25 @@ func TestOperatorCommands_AreKeptOverARestart(t *testing.T) {
 		code int
 		errs string
 	}{
-		{[]string{"app", "hold", "none", "--address", admin}, exitRefused, "canopy: unknown application none\n"},
-		{[]string{"app", "cancel", "none", "--address", admin}, exitRefused, "canopy: unknown application none\n"},
-		{[]string{"app", "move", "none", "root.a", "--address", admin}, exitRefused, "canopy: unknown application none\n"},
-		{[]string{"app", "move", "none", "--address", admin}, exitUsage,
+		{[]string{"app", "hold", "none", "--address", admin}, cmdline.Refused,
+			"canopy: unknown application none\n"},
+		{[]string{"app", "cancel", "none", "--address", admin}, cmdline.Refused,
+			"canopy: unknown application none\n"},
+		{[]string{"app", "move", "none", "root.a", "--address", admin}, cmdline.Refused,
+			"canopy: unknown application none\n"},
+		{[]string{"app", "move", "none", "--address", admin}, cmdline.Usage,
 			"canopy: app move takes two arguments: APPLICATION QUEUE\n"},
-		{[]string{"node", "cordon", "none", "--address", admin}, exitRefused, "canopy: unknown node none\n"},
-		{[]string{"node", "drain", "none", "--address", admin}, exitRefused, "canopy: unknown node none\n"},
-		{[]string{"queue", "stop", "root", "--partition", "other", "--address", admin}, exitRefused,
+		{[]string{"node", "cordon", "none", "--address", admin}, cmdline.Refused, "canopy: unknown node none\n"},
+		{[]string{"node", "drain", "none", "--address", admin}, cmdline.Refused, "canopy: unknown node none\n"},
+		{[]string{"queue", "stop", "root", "--partition", "other", "--address", admin}, cmdline.Refused,
 			"canopy: unknown partition other\n"},
-		{[]string{"queue", "stop", "root", "--address", strings.TrimPrefix(s.http, "http://")}, exitRefused,
+		{[]string{"queue", "stop", "root", "--address", strings.TrimPrefix(s.http, "http://")}, cmdline.Refused,
 			"canopy: operators act on the admin listener only\n"},
-		{[]string{"queue", "drain", "root.none", "--address", admin}, exitRefused, "canopy: unknown queue root.none\n"},
-		{[]string{"queue", "stop", "--address", admin}, exitUsage, "canopy: queue stop takes one argument: QUEUE\n"},
-		{[]string{"queue", "stop", "root", "--address", "x"}, exitUsage, ""},
-		{[]string{"queue", "stop", "root", "--output", "xml"}, exitUsage, ""},
-		{[]string{"queue", "stop", "root", "--address", "127.0.0.1:1"}, exitRefused, ""},
+		{[]string{"queue", "drain", "root.none", "--address", admin}, cmdline.Refused, "canopy: unknown queue root.none\n"},
+		{[]string{"queue", "stop", "--address", admin}, cmdline.Usage, "canopy: queue stop takes one argument: QUEUE\n"},
+		{[]string{"queue", "stop", "root", "--address", "x"}, cmdline.Usage, ""},
+		{[]string{"queue", "stop", "root", "--output", "xml"}, cmdline.Usage, ""},
+		{[]string{"queue", "stop", "root", "--address", "127.0.0.1:1"}, cmdline.Refused, ""},
 	} {
 		code, out, errs := runCanopy(c.args...)
 		assert.Equal(t, code, c.code, "%v: %s", c.args, errs)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
 	"github.com/canopy-scheduler/canopy/internal/cli/offline"
 	"github.com/canopy-scheduler/canopy/pkg/placement"
 	"github.com/canopy-scheduler/canopy/pkg/security"
@@ -51,10 +52,10 @@ func placeCommand() *cobra.Command {
 		Short:   "Say in which queue an application would be placed, and why",
 		Long:    placeHelp,
 		Example: placeExamples,
-		Args:    noArguments,
+		Args:    cmdline.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, err := f.submission()
-			if err := usageError(errors.Join(f.check(), err)); err != nil {
+			if err := cmdline.UsageError(errors.Join(f.check(), err)); err != nil {
 				return err
 			}
 			w, err := f.loadPartition(cmd)
@@ -63,10 +64,10 @@ func placeCommand() *cobra.Command {
 			}
 			p := w.Place(s)
 			if err := printPlacement(cmd.OutOrStdout(), f.output, w, p); err != nil {
-				return exitError{exitUsage, err} // exit code 1 means that it was rejected
+				return cmdline.Exit(cmdline.Usage, err) // exit code 1 means that it was rejected
 			}
 			if !p.Placed {
-				return exitError{exitRefused, nil}
+				return cmdline.Exit(cmdline.Refused, nil)
 			}
 			return nil
 		},
@@ -121,7 +122,7 @@ func (f *placeFlags) submission() (placement.Submission, error) {
 
 func printPlacement(out io.Writer, format string, w *offline.Partition, p offline.Placement) error {
 	if format == "json" {
-		return printJSON(out, p)
+		return cmdline.PrintJSON(out, p)
 	}
 	l := &lineWriter{out: out}
 	if p.Placed {

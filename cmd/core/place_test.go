@@ -9,6 +9,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
 	"github.com/canopy-scheduler/canopy/internal/cli/offline"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
@@ -78,7 +79,7 @@ func TestPlace_Text(t *testing.T) {
 			code, out, errs := runCanopy(append([]string{"place", "--config", "queues.yaml"}, strings.Fields(c.args)...)...)
 			assert.Equal(t, out, c.want)
 			assert.Equal(t, errs, "")
-			assert.Equal(t, code == exitRefused, strings.HasPrefix(c.want, "rejected: "))
+			assert.Equal(t, code == cmdline.Refused, strings.HasPrefix(c.want, "rejected: "))
 		})
 	}
 }
@@ -111,7 +112,7 @@ func TestPlace_JSON(t *testing.T) {
 	assert.DeepEqual(t, got.Created[0].Max, map[string]resources.Quantity{"vcore": 10500, "memory": 16 << 30})
 
 	code, out, _ = runCanopy("place", "--config", "queues.yaml", "--user", "eve", "-o", "json")
-	assert.Equal(t, code, exitRefused)
+	assert.Equal(t, code, cmdline.Refused)
 	assert.NilError(t, json.Unmarshal([]byte(out), &got))
 	assert.Assert(t, !got.Placed && len(got.Steps) == 2)
 }
@@ -136,7 +137,7 @@ func TestPlace_InvalidFlagsAreRejected(t *testing.T) {
 		"--user ann --config valid.yaml extra":               "extra",
 	} {
 		code, out, errs := runCanopy(append([]string{"place"}, strings.Fields(args)...)...)
-		assert.Equal(t, code, exitUsage, args)
+		assert.Equal(t, code, cmdline.Usage, args)
 		assert.Equal(t, out, "", args)
 		assert.Assert(t, strings.Contains(errs, want), "%s: %s", args, errs)
 	}
@@ -148,9 +149,9 @@ func TestOfflineCommands_ExitCodesOfProcess(t *testing.T) {
 		args string
 		want int
 	}{
-		{"place --config examples/demo.yaml --user ann --queue root.nowhere", exitRefused},
-		{"place --config examples/demo.yaml --user ann", exitRefused},
-		{"place --config examples/demo.yaml", exitUsage},
+		{"place --config examples/demo.yaml --user ann --queue root.nowhere", cmdline.Refused},
+		{"place --config examples/demo.yaml --user ann", cmdline.Refused},
+		{"place --config examples/demo.yaml", cmdline.Usage},
 		{"schema", 0},
 	} {
 		cmd := exec.Command(file, strings.Fields(c.args)...)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
 	"github.com/canopy-scheduler/canopy/internal/server/plan"
 	"github.com/canopy-scheduler/canopy/internal/server/reload"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
@@ -56,7 +57,7 @@ func planCommand() *cobra.Command {
 		Long:    planHelp,
 		Example: planExamples,
 		Args: func(cmd *cobra.Command, args []string) error {
-			return withExitRefused(errors.Join(noArguments(cmd, args), f.check()))
+			return withExitRefused(errors.Join(cmdline.NoArguments(cmd, args), f.check()))
 		},
 		RunE: untilInterrupt(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
 			p, err := f.plan(ctx, cmd.InOrStdin(), cmd.ErrOrStderr())
@@ -67,7 +68,7 @@ func planCommand() *cobra.Command {
 				return withExitRefused(err)
 			}
 			if p.Impact {
-				return exitError{exitImpact, nil}
+				return cmdline.Exit(exitImpact, nil)
 			}
 			return nil
 		}),
@@ -76,21 +77,21 @@ func planCommand() *cobra.Command {
 	flags.StringVar(&f.config, "config", "", "the new queues.yaml `FILE` (- is standard input)")
 	flags.StringVar(&f.against, "against", "", "queues.yaml `FILE` that is in force now")
 	flags.StringVar(&f.partition, "partition", "", "compare only the partition with this `NAME`; default: all")
-	textFlag(flags, &f.color, "color", "auto",
+	cmdline.TextFlag(flags, &f.color, "color", "auto",
 		"colours of the text: auto (on a terminal, unless NO_COLOR is set), always or never",
-		oneOfThese("auto", "always", "never"))
-	outputFlag(flags, &f.output)
+		cmdline.OneOf("auto", "always", "never"))
+	cmdline.OutputFlag(flags, &f.output)
 	f.addServer(flags, "")
-	addBounds(flags, &f.bounds)
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return withExitRefused(plainFlagError(err)) })
+	cmdline.AddBounds(flags, &f.bounds)
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return withExitRefused(cmdline.PlainFlagError(err)) })
 	return cmd
 }
 
 // withExitRefused replaces the exit code of an error by exitRefused. nil stays nil.
-func withExitRefused(err error) error { return withCode(exitRefused, err) }
+func withExitRefused(err error) error { return cmdline.WithCode(cmdline.Refused, err) }
 
 func (f *planFlags) check() error {
-	return errors.Join(checkBounds(f.bounds), wrongFlags(map[string]bool{
+	return errors.Join(cmdline.CheckBounds(f.bounds), cmdline.WrongFlags(map[string]bool{
 		"--config names no file":                               f.config == "",
 		"nothing to compare with: give --address or --against": f.address == "" && f.against == "",
 		"--config and --against cannot both be standard input": f.config == "-" && f.against == "-",
@@ -99,7 +100,7 @@ func (f *planFlags) check() error {
 
 // planServer returns the server of --address as plan asks it.
 func (c *client) planServer() (plan.Server, error) {
-	sender, err := c.access.httpClient(c.address, c.timeout)
+	sender, err := c.access.HTTPClient(c.address, c.timeout)
 	return plan.Server{Address: c.address, Client: sender}, err
 }
 
@@ -115,7 +116,7 @@ func (f *planFlags) plan(ctx context.Context, in io.Reader, errs io.Writer) (pla
 			return plan.Plan{}, err
 		}
 	}
-	proposed, err := loadProposal("--config", f.config, in, errs, bounds)
+	proposed, err := cmdline.LoadProposal("--config", f.config, in, errs, bounds)
 	if err != nil {
 		return plan.Plan{}, err
 	}
@@ -123,7 +124,7 @@ func (f *planFlags) plan(ctx context.Context, in io.Reader, errs io.Writer) (pla
 	var before *configs.Config
 	if f.against != "" {
 		var old *reload.Proposal // its warnings are not reported: it is in force already
-		if old, err = loadProposal("--against", f.against, in, errs, f.bounds); err == nil {
+		if old, err = cmdline.LoadProposal("--against", f.against, in, errs, f.bounds); err == nil {
 			before = old.Config
 		}
 	} else if before, err = server.Config(ctx, f.bounds); errors.Is(err, plan.ErrNoConfig) {
@@ -164,11 +165,11 @@ func (f *planFlags) partitionNames(c *configs.Config) []string {
 
 func (f *planFlags) printPlan(out, errs io.Writer, p *plan.Plan) error {
 	if f.output == "json" {
-		return printJSON(out, p)
+		return cmdline.PrintJSON(out, p)
 	}
 	for _, w := range p.Warnings.Merged() {
 		fmt.Fprintln(errs, w.WithFile(f.config))
 	}
-	colours := f.color == "always" || f.color == "auto" && isTerminal(out) && os.Getenv("NO_COLOR") == ""
+	colours := f.color == "always" || f.color == "auto" && cmdline.IsTerminal(out) && os.Getenv("NO_COLOR") == ""
 	return printPlan(out, p, colours)
 }

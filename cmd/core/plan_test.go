@@ -10,6 +10,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
 	"github.com/canopy-scheduler/canopy/internal/lab/sim"
 	"github.com/canopy-scheduler/canopy/internal/server/plan"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
@@ -159,7 +160,7 @@ func TestPlan_InvalidFlagsAreRejected(t *testing.T) {
 		"--config valid.yaml --against valid.yaml -o xml":                `for "--output" flag: it must be text or json`,
 	} {
 		code, out, errs := runCanopy(append([]string{"plan"}, strings.Fields(args)...)...)
-		assert.Equal(t, code, exitRefused, args) // exit code 2 means that something would change
+		assert.Equal(t, code, cmdline.Refused, args) // exit code 2 means that something would change
 		assert.Equal(t, out, "", args)
 		assert.Assert(t, strings.Contains(errs, want), "%s: %s", args, errs)
 	}
@@ -231,9 +232,10 @@ func TestPlan_AgainstServer(t *testing.T) {
 	assert.Assert(t, strings.Contains(out, "  + root.a.x\n") &&
 		strings.Contains(out, "! refused: leaf root.a.x cannot become a parent: it holds app-1\n"), out)
 	other := write("other.yaml", strings.Replace(oldPlan, "name: gpu", "name: cpu", 1))
-	assert.Equal(t, ask(exitRefused, "--config", old, "--against", other),
+	assert.Equal(t, ask(cmdline.Refused, "--config", old, "--against", other),
 		"canopy: "+address+" has no partition cpu; it has default, gpu\n")
 	assert.Equal(t, ask(0, "--config", old, "--against", other, "--partition", "default"), "nothing changes\n")
-	assert.Assert(t, strings.Contains(ask(exitRefused, "--config", write("broken.yaml", brokenQueues)), "has 2 errors"))
+	assert.Assert(t,
+		strings.Contains(ask(cmdline.Refused, "--config", write("broken.yaml", brokenQueues)), "has 2 errors"))
 	p.stop()
 }

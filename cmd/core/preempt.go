@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
@@ -61,14 +62,14 @@ func preemptCommand() *cobra.Command {
 	var f preemptFlags
 	cmd := &cobra.Command{
 		Use: "preempt (--dry-run --ask FILE | --list | --show NUMBER)", Long: preemptHelp, Example: preemptExamples,
-		Short: "Show which victims an ask would preempt, or list past preemptions", Args: noArguments,
+		Short: "Show which victims an ask would preempt, or list past preemptions", Args: cmdline.NoArguments,
 		RunE: untilInterrupt(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
 			err := f.check(cmd.Flags())
 			if err == nil {
 				err = f.run(ctx, cmd.InOrStdin(), cmd.OutOrStdout())
 			}
-			if exit := new(exitError); err != nil && !errors.As(err, exit) {
-				return exitError{exitUsage, err} // exit code 1 means that the ask would not be placed
+			if exit := new(cmdline.ExitError); err != nil && !errors.As(err, exit) {
+				return cmdline.Exit(cmdline.Usage, err) // exit code 1 means that the ask would not be placed
 			}
 			return err
 		}),
@@ -84,7 +85,7 @@ func preemptCommand() *cobra.Command {
 		"list only those with an ask or a victim in the queue at this `PATH`, or below it")
 	flags.StringVar(&f.reason, "reason", "",
 		"list only those for this reason: node, guarantee, priority, quota, pressure or operator")
-	intFlag(flags, &f.limit, "limit", 20, "list so many at most", 1)
+	cmdline.IntFlag(flags, &f.limit, "limit", 20, "list so many at most", 1)
 	flags.BoolVar(&f.json, "json", false, "the same as --output json")
 	f.add(flags, defaultREST)
 	return cmd
@@ -105,7 +106,7 @@ func (f *preemptFlags) check(flags *pflag.FlagSet) error {
 	if f.json {
 		f.output = "json"
 	}
-	return wrongFlags(map[string]bool{
+	return cmdline.WrongFlags(map[string]bool{
 		"preemption cannot be triggered by hand, there is a dry run only: " +
 			"give --dry-run with --ask, or --list, or --show": modes == 0,
 		"--dry-run, --list and --show exclude each other":             modes > 1,
@@ -154,7 +155,7 @@ func (f *preemptFlags) runDry(ctx context.Context, in io.Reader, out io.Writer) 
 		err = f.print(out, text, func(out io.Writer) error { return printDryRun(out, &s) })
 	}
 	if err == nil && (s.Outcome == "does not fit" || s.Outcome == "may not start") {
-		return exitError{exitRefused, nil}
+		return cmdline.Exit(cmdline.Refused, nil)
 	}
 	return err
 }

@@ -10,6 +10,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
 	"github.com/canopy-scheduler/canopy/internal/server/loop"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
@@ -109,7 +110,7 @@ mid         x            root.a  2         victim
 
 	writeFile(t, "small.yaml", "user: eve\nqueueName: root.b\nresource: {vcore: 2}\n")
 	code, out, errs = runCanopy("preempt", "--dry-run", "--ask", "small.yaml", "--address", address)
-	assert.Equal(t, code, exitRefused)
+	assert.Equal(t, code, cmdline.Refused)
 	assert.Equal(t, errs, "")
 	assert.Assert(t, strings.HasPrefix(out, "does not fit, and has no victims\n"), out)
 	assert.Assert(t,
@@ -192,7 +193,7 @@ func TestPreemptCommand_InvalidFlagsAreRejected(t *testing.T) {
 		"--dry-run --ask ask.yaml --partition a/b --address " + address: `there is no partition "a/b"`,
 	} {
 		code, out, errs := runCanopy(append([]string{"preempt"}, strings.Fields(args)...)...)
-		assert.Equal(t, code, exitUsage, args)
+		assert.Equal(t, code, cmdline.Usage, args)
 		assert.Equal(t, out, "", args)
 		assert.Assert(t, strings.Contains(errs, want), "%s: %s", args, errs)
 	}
@@ -201,7 +202,7 @@ func TestPreemptCommand_InvalidFlagsAreRejected(t *testing.T) {
 	}))
 	defer other.Close()
 	code, _, errs := runCanopy("preempt", "--list", "--address", strings.TrimPrefix(other.URL, "http://"))
-	assert.Equal(t, code, exitUsage)
+	assert.Equal(t, code, cmdline.Usage)
 	assert.Assert(t, strings.Contains(errs, "answers with an unexpected body"), errs)
 }
 

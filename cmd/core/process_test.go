@@ -36,10 +36,10 @@ func buildProgram(t *testing.T) string {
 	return file
 }
 
-// shims are the example shims by directory. Each is built once, for the first test that calls buildShim.
-var shims = map[string]*builtShim{"shim-go": {}, "shim-legacy": {}}
+// programs are other programs by directory. Each is built once, for the first test that needs it.
+var programs = map[string]*builtProgram{"examples/shim-go": {}, "examples/shim-legacy": {}, "cmd/lab": {}}
 
-type builtShim struct {
+type builtProgram struct {
 	sync.Once
 	dir string
 	err error
@@ -47,19 +47,25 @@ type builtShim struct {
 
 func buildShim(t *testing.T, example string) string {
 	t.Helper()
-	shim := shims[example]
-	shim.Do(func() {
-		if shim.dir, shim.err = os.MkdirTemp("", "canopy-shim-"); shim.err != nil {
+	return buildOther(t, "examples/"+example)
+}
+
+// buildOther returns the file of the program in a directory of the repository.
+func buildOther(t *testing.T, directory string) string {
+	t.Helper()
+	p := programs[directory]
+	p.Do(func() {
+		if p.dir, p.err = os.MkdirTemp("", "canopy-program-"); p.err != nil {
 			return
 		}
-		cmd := exec.Command("go", "build", "-o", filepath.Join(shim.dir, "shim"), ".")
-		cmd.Dir = filepath.Join(moduleRoot, "examples", example)
+		cmd := exec.Command("go", "build", "-o", filepath.Join(p.dir, "program"), ".")
+		cmd.Dir = filepath.Join(moduleRoot, directory)
 		if out, err := cmd.CombinedOutput(); err != nil {
-			shim.err = fmt.Errorf("%w: %s", err, out)
+			p.err = fmt.Errorf("%w: %s", err, out)
 		}
 	})
-	assert.NilError(t, shim.err)
-	return filepath.Join(shim.dir, "shim")
+	assert.NilError(t, p.err)
+	return filepath.Join(p.dir, "program")
 }
 
 // program is a running process of canopy serve.
@@ -109,4 +115,12 @@ func runShim(t *testing.T, file, address string) (out string) {
 	text, err := exec.CommandContext(ctx, file, "--address", address).CombinedOutput()
 	assert.NilError(t, err, "%s", text)
 	return string(text)
+}
+
+// writeTempFile makes a file for a test.
+func writeTempFile(t *testing.T, name, text string) string {
+	t.Helper()
+	name = filepath.Join(t.TempDir(), name)
+	assert.NilError(t, os.WriteFile(name, []byte(text), 0o600))
+	return name
 }

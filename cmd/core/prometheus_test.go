@@ -143,10 +143,10 @@ func TestPrometheus_DashboardAndRules(t *testing.T) {
 	queues := writeTempFile(t, "queues.yaml", string(contested)+"            resources: {guaranteed: {vcore: 100}}\n")
 	base := startPrometheus(t, s, strings.TrimPrefix(service.http, "http://"))
 
-	load := exec.Command(buildProgram(t), "replay", "--nodes", sampleNodes, "--pods", samplePods, "--nodes-percent", "50",
-		"--order", "qos",
-		"--priority-from", "qos", "--queue", "root.shared", "--config", queues,
-		"--address", service.conn.Target(), "--ca-cert", s.file("ca.crt"), "--token-file", s.file("submit.token"))
+	load := exec.Command(buildOther(t, "cmd/lab"), "replay", "--nodes", "../../internal/lab/sim/testdata/nodes.csv",
+		"--pods", "../../internal/lab/sim/testdata/pods.csv", "--nodes-percent", "50", "--order", "qos", "--priority-from",
+		"qos", "--queue", "root.shared", "--config", queues, "--address", service.conn.Target(), "--ca-cert",
+		s.file("ca.crt"), "--token-file", s.file("submit.token"))
 	var loadOutput lockedBuffer
 	load.Stderr = &loadOutput
 	assert.NilError(t, load.Start())

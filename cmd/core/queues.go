@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
@@ -96,7 +97,7 @@ func (f *queuesFlags) print(ctx context.Context, out io.Writer) (any, error) {
 	})
 	slices.SortStableFunc(all, func(a, b dao.QueueFairness) int { return queueSorts[f.sort](resource, &a, &b) })
 	tree := f.sort == "path" && !f.leaves && !f.pending && !f.starve
-	fmt.Fprintf(out, "partition %s, %s\n\n", f.partition, printableLine(resource))
+	fmt.Fprintf(out, "partition %s, %s\n\n", f.partition, cmdline.PrintableLine(resource))
 	return all, printQueues(out, all, resource, tree)
 }
 

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
 )
 
 // defaultWatch is the interval of --watch without a value.
@@ -25,7 +27,7 @@ type readerFlags struct {
 // command returns a command that prints once, or after each interval.
 func (f *readerFlags) command(cmd *cobra.Command, watch time.Duration,
 	show func(ctx context.Context, text io.Writer) (value any, err error)) *cobra.Command {
-	cmd.Args = noArguments
+	cmd.Args = cmdline.NoArguments
 	cmd.Long += clientExit
 	cmd.RunE = untilInterrupt(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
 		return f.show(ctx, cmd.OutOrStdout(), show)
@@ -34,7 +36,7 @@ func (f *readerFlags) command(cmd *cobra.Command, watch time.Duration,
 	f.add(flags, defaultREST)
 	flags.Lookup("output").Usage += "; with --watch, json is one object per line"
 	f.watch = watch
-	flags.VarP(&checkedValue[time.Duration]{&f.watch, "duration", parseWatch}, "watch", "w",
+	flags.VarP(cmdline.Checked(&f.watch, "duration", parseWatch), "watch", "w",
 		"print again after each `INTERVAL`, until an interrupt: --watch, or --watch=10s; 0: print once")
 	flags.Lookup("watch").NoOptDefVal = defaultWatch.String()
 	return cmd
@@ -43,7 +45,7 @@ func (f *readerFlags) command(cmd *cobra.Command, watch time.Duration,
 func parseWatch(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil || d != 0 && d < 100*time.Millisecond {
-		return d, flagProblem("it must be 0, or 100ms or more")
+		return d, cmdline.FlagProblem("it must be 0, or 100ms or more")
 	}
 	return d, nil
 }
@@ -58,11 +60,11 @@ func (f *readerFlags) addResource(cmd *cobra.Command, none string) {
 }
 
 func (f *readerFlags) addSort(cmd *cobra.Command, orders ...string) {
-	textFlag(cmd.Flags(), &f.sort, "sort", orders[0], strings.Join(orders, ", "), oneOfThese(orders...))
+	cmdline.TextFlag(cmd.Flags(), &f.sort, "sort", orders[0], strings.Join(orders, ", "), cmdline.OneOf(orders...))
 }
 
 func (f *readerFlags) addLimit(cmd *cobra.Command, limit int) {
-	intFlag(cmd.Flags(), &f.limit, "limit", limit, "how many to print in text; 0: all", 0)
+	cmdline.IntFlag(cmd.Flags(), &f.limit, "limit", limit, "how many to print in text; 0: all", 0)
 }
 
 // show runs once, or after each interval, what prints an answer: show to text, or the value that it returns as JSON.
@@ -89,7 +91,7 @@ func (f *readerFlags) show(ctx context.Context, out io.Writer,
 			}
 		} else if f.watch > 0 {
 			page.WriteByte('\n')
-			if isTerminal(out) { // each page replaces the one before
+			if cmdline.IsTerminal(out) { // each page replaces the one before
 				page = *bytes.NewBuffer(append([]byte("\x1b[H\x1b[2J"), page.Bytes()...))
 			}
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 )
 
@@ -25,7 +26,7 @@ func schemaCommand() *cobra.Command {
 		Short:   "Print the JSON Schema of queues.yaml, for editors",
 		Long:    schemaHelp,
 		Example: schemaExamples,
-		Args:    noArguments,
+		Args:    cmdline.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := cmd.OutOrStdout().Write(queuesyaml.Schema())
 			return err

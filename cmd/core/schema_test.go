@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
 )
 
 func TestSchema_Output(t *testing.T) {
@@ -22,6 +24,6 @@ func TestSchema_Output(t *testing.T) {
 	assert.Assert(t, got.Properties["partitions"] != nil && got.Defs["queue"] != nil && got.Defs["properties"] != nil)
 
 	code, _, errs = runCanopy("schema", "queues.yaml")
-	assert.Equal(t, code, exitUsage)
+	assert.Equal(t, code, cmdline.Usage)
 	assert.Assert(t, strings.Contains(errs, `takes no argument such as "queues.yaml"`), errs)
 }

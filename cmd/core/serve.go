@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 	"go.uber.org/zap"
 
+	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
 	"github.com/canopy-scheduler/canopy/internal/server/logging"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
@@ -75,7 +76,7 @@ report what runs. The configuration of a term is --config of its member, or come
 resource manager. The ready line ends with ha=etcd; /readyz says whether the member leads.
 
 With --record all that the scheduler decides upon is recorded: commands with their times,
-answers of the resource manager, and a digest of the effects. 'canopy recording play' makes
+answers of the resource manager, and a digest of the effects. 'canopy-lab recording play' makes
 the decisions again and compares. Recording never delays a decision: what the disk does not
 take is missing, and the recording and the log say so.
 
@@ -137,13 +138,13 @@ func serveCommand() *cobra.Command {
 		Short:   "Run the scheduler",
 		Long:    serveHelp,
 		Example: serveExamples,
-		Args:    noArguments,
+		Args:    cmdline.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := errors.Join(checkBounds(f.bounds), f.checkAudit(), checkAboveZero(cmd.Flags(), aboveZero),
+			if err := errors.Join(cmdline.CheckBounds(f.bounds), f.checkAudit(), checkAboveZero(cmd.Flags(), aboveZero),
 				checkLifetimes(f.lifetimes), f.users.check(), f.checkLog(), f.grpc.check(), f.http.check(),
 				f.security.checkAddresses(f.grpc.Address, f.http.Address), f.usage.check(), f.record.check(),
 				f.demo.check(cmd.Flags(), f.config), f.ha.check(cmd.Flags())); err != nil {
-				return exitError{exitUsage, err}
+				return cmdline.Exit(cmdline.Usage, err)
 			}
 			f.lifetimes = f.demo.lifetimes(f.lifetimes)
 			ctx, stop := untilSignal(os.Exit, time.Now)
@@ -184,7 +185,7 @@ func serveCommand() *cobra.Command {
 	flags.StringVar(&f.durationTag, "duration-tag", "",
 		"`TAG` of applications by whose values durations are learnt for the expected start of asks, besides by queue")
 	addLifetimes(flags, &f.lifetimes)
-	addBounds(flags, &f.bounds)
+	cmdline.AddBounds(flags, &f.bounds)
 	f.grpc.add(flags)
 	f.security.add(flags)
 	f.demo.add(flags)
@@ -199,7 +200,7 @@ func serve(ctx context.Context, f serveFlags, in io.Reader, out, errs io.Writer)
 	defer context.AfterFunc(ctx, term.begin)()
 	log, level, err := f.newLog(errs)
 	if err != nil {
-		return exitError{exitUsage, err}
+		return cmdline.Exit(cmdline.Usage, err)
 	}
 	defer term.step("the log", func() { _ = log.Close() }) // the error is that standard error is not read
 	term.setReport(reportStuck(log))
@@ -232,7 +233,7 @@ func serve(ctx context.Context, f serveFlags, in io.Reader, out, errs io.Writer)
 	case err = <-unannounced:
 	}
 	term.begin()
-	return exitError{exitRefused, err}
+	return cmdline.Exit(cmdline.Refused, err)
 }
 
 // start starts the server. Its errors have exit codes, except that of ctx.

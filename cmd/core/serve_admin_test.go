@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
 )
 
 const (
@@ -68,11 +70,11 @@ func TestAdminListener_LoopbackOnly(t *testing.T) {
 		{"unix:relative.sock", "not an absolute path"},
 	} {
 		code, out, errs := runCanopy("serve", "--admin", "--admin-listen", c.listen)
-		assert.Equal(t, code, exitUsage, "%s: %s", c.listen, errs)
+		assert.Equal(t, code, cmdline.Usage, "%s: %s", c.listen, errs)
 		assert.Equal(t, out, "")
 		assert.Assert(t, strings.Contains(errs, "--admin-listen") && strings.Contains(errs, c.want), errs)
 	}
 	code, _, errs := runCanopy("serve", "--admin-listen", "127.0.0.1:0")
-	assert.Equal(t, code, exitUsage)
+	assert.Equal(t, code, cmdline.Usage)
 	assert.Assert(t, strings.Contains(errs, "--admin-listen needs --admin"), errs)
 }

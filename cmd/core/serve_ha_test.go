@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
 )
 
 // Flags that contradict each other, or cannot be used, are named.
@@ -45,7 +47,7 @@ func TestServe_HAArguments(t *testing.T) {
 		args := append([]string{"serve", "--http-address", "127.0.0.1:0", "--grpc-address", "127.0.0.1:0"},
 			strings.Fields(line)...)
 		code, _, errs := runCanopy(args...)
-		assert.Equal(t, code, exitUsage, line)
+		assert.Equal(t, code, cmdline.Usage, line)
 		assert.Assert(t, strings.Contains(errs, want), "%s: %s", line, errs)
 	}
 }
@@ -57,7 +59,7 @@ func TestServe_PartitionsAreInTheConfiguration(t *testing.T) {
 	for _, flags := range [][]string{nil, {"--ha", "etcd", "--etcd-endpoints", "127.0.0.1:1"}} {
 		code, _, errs := runCanopy(append([]string{"serve", "--http-address", "127.0.0.1:0", "--grpc-address", "127.0.0.1:0",
 			"--config", file, "--partitions", "cpu,gpu"}, flags...)...)
-		assert.Equal(t, code, exitRefused)
+		assert.Equal(t, code, cmdline.Refused)
 		assert.Assert(t, strings.Contains(errs, `[no-partition] there is no partition "gpu", which is to be served`), errs)
 	}
 }

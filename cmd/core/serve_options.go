@@ -10,6 +10,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
 	"github.com/canopy-scheduler/canopy/internal/server/configwatch"
 	"github.com/canopy-scheduler/canopy/pkg/canopy"
 )
@@ -67,20 +68,20 @@ func (f *serveFlags) options(ctx context.Context, in io.Reader, log *zap.Logger,
 	case f.admin:
 		opt.AdminAddress = f.adminListen
 	case f.adminListen != "":
-		return opt, exitError{exitUsage, errors.New("--admin-listen needs --admin")}
+		return opt, cmdline.Exit(cmdline.Usage, errors.New("--admin-listen needs --admin"))
 	}
 	for flag, address := range map[string]string{"--grpc-address": opt.GRPC.Address, "--http-address": opt.HTTP.Address} {
 		if _, _, err := net.SplitHostPort(address); address == "" { // a server without this API
-			return opt, exitError{exitUsage, fmt.Errorf("%s: %w", flag, err)}
+			return opt, cmdline.Exit(cmdline.Usage, fmt.Errorf("%s: %w", flag, err))
 		}
 	}
-	if f.config != "-" && !isOpenFile(f.config) {
+	if f.config != "-" && !cmdline.IsOpenFile(f.config) {
 		opt.Config.File = f.config
 		return opt, nil
 	}
 	text, err := f.readOnce(ctx, in)
 	if err != nil {
-		return opt, exitError{exitUsage, fmt.Errorf("--config: %w", err)}
+		return opt, cmdline.Exit(cmdline.Usage, fmt.Errorf("--config: %w", err))
 	}
 	opt.Config.Text, opt.Config.Name = string(text), f.config
 	return opt, nil
@@ -91,7 +92,7 @@ func (f *serveFlags) readOnce(ctx context.Context, in io.Reader) (text []byte, e
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		text, err = readConfig(f.config, in, f.bounds)
+		text, err = cmdline.ReadConfig(f.config, in, f.bounds)
 	}()
 	select {
 	case <-done:
@@ -119,13 +120,13 @@ func startError(err error, errs io.Writer) error {
 				n++
 			}
 		}
-		return exitError{exitRefused, fmt.Errorf("--config: %s has %s", bad.Name, plural(n, "error"))}
+		return cmdline.Exit(cmdline.Refused, fmt.Errorf("--config: %s has %s", bad.Name, cmdline.Plural(n, "error")))
 	}
 	if errors.Is(err, configwatch.ErrNotRegular) {
 		err = fmt.Errorf("%w: the name - reads standard input", err)
 	}
 	if option := new(canopy.OptionError); errors.As(err, &option) && option.Invalid {
-		return exitError{exitUsage, err}
+		return cmdline.Exit(cmdline.Usage, err)
 	}
-	return exitError{exitRefused, err}
+	return cmdline.Exit(cmdline.Refused, err)
 }

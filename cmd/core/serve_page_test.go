@@ -8,13 +8,15 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
 )
 
 func TestServe_WebRootWithoutPageIsUsageError(t *testing.T) {
 	for _, dir := range []string{filepath.Join(t.TempDir(), "missing"), t.TempDir()} {
 		code, out, errs := runCanopy("serve", "--grpc-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0", "--web-root",
 			dir)
-		assert.Equal(t, code, exitUsage)
+		assert.Equal(t, code, cmdline.Usage)
 		assert.Equal(t, out, "")
 		assert.Assert(t, strings.Contains(errs, "--web-root: "), errs)
 	}
@@ -31,7 +33,7 @@ func TestServe_DemoFlagsThatDoNotFit(t *testing.T) {
 	} {
 		code, _, errs := runCanopy(append([]string{"serve", "--grpc-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0"},
 			strings.Fields(c.flags)...)...)
-		assert.Equal(t, code, exitUsage, c.flags)
+		assert.Equal(t, code, cmdline.Usage, c.flags)
 		assert.Assert(t, strings.Contains(errs, c.want), errs)
 	}
 }

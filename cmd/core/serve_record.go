@@ -21,7 +21,7 @@ type recordFlags struct {
 
 func (f *recordFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.dir, "record", "",
-		"`DIRECTORY` in which all that is decided upon is recorded, for 'canopy recording'; default: nothing is recorded")
+		"`DIRECTORY` in which all that is decided upon is recorded, for 'canopy-lab recording'; default: nothing is recorded")
 	flags.Int64Var(&f.maxBytes, "record-max-size", recording.DefaultMaxBytes,
 		"`BYTES` of all files of --record, beyond which the oldest sessions are removed; a session that is longer alone is "+
 			"not recorded any more")

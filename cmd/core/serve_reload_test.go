@@ -11,6 +11,8 @@ import (
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/poll"
+
+	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
 )
 
 func replaceText(t *testing.T, name, text string) {
@@ -117,7 +119,7 @@ func TestServe_ConfigHistorySurvivesRestart(t *testing.T) {
 	assert.Equal(t, code, http.StatusCreated, body)
 	_, before := s.get("/ws/v1/config/history")
 	code, out, errs := runCanopy("serve", "--data-dir", data)
-	assert.Equal(t, code, exitRefused, out)
+	assert.Equal(t, code, cmdline.Refused, out)
 	assert.Assert(t, strings.Contains(errs, "config.db cannot be used: another process has it open"), errs)
 	p.stop()
 
@@ -139,10 +141,10 @@ func TestServe_ConfigHistorySurvivesRestart(t *testing.T) {
 
 	replaceText(t, filepath.Join(data, "config.db"), "my diary")
 	code, _, errs = runCanopy("serve", "--data-dir", data, "--config", file)
-	assert.Equal(t, code, exitRefused)
+	assert.Equal(t, code, cmdline.Refused)
 	assert.Assert(t, strings.Contains(errs, "--data-dir: the history of configurations "+data), errs)
 	code, _, errs = runCanopy("serve", "--config-history", "0")
-	assert.Equal(t, code, exitUsage)
+	assert.Equal(t, code, cmdline.Usage)
 	assert.Assert(t, strings.Contains(errs, "--config-history is 0"), errs)
 }
 

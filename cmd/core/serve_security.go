@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/netip"
 
 	"github.com/spf13/pflag"
 	"go.uber.org/zap"
 
+	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
 	"github.com/canopy-scheduler/canopy/pkg/canopy"
 )
 
@@ -58,7 +58,7 @@ func (f *securityFlags) missing() string {
 func (f *securityFlags) checkAddress(flag, address string) error {
 	host, _, err := net.SplitHostPort(address)
 	missing := f.missing()
-	if err != nil || f.insecure || missing == "" || isLoopback(host) {
+	if err != nil || f.insecure || missing == "" || cmdline.IsLoopback(host) {
 		return nil
 	}
 	return fmt.Errorf("%s: other machines can reach %s, which needs %s, or --insecure to serve it to every client that "+
@@ -68,12 +68,6 @@ func (f *securityFlags) checkAddress(flag, address string) error {
 // checkAddresses checks the addresses of both listeners.
 func (f *securityFlags) checkAddresses(grpc, http string) error {
 	return errors.Join(f.checkAddress("--grpc-address", grpc), f.checkAddress("--http-address", http))
-}
-
-// isLoopback reports whether a host is this machine alone, without asking DNS.
-func isLoopback(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
 // warnOfOpenAddresses warns of the addresses that --insecure has opened (RMI-70, SEC-1).

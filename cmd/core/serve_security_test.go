@@ -9,6 +9,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
 	"github.com/canopy-scheduler/canopy/internal/testing/testcert"
 )
 
@@ -69,7 +70,7 @@ func TestServe_RefusesOpenAddressesWithoutSecurity(t *testing.T) {
 	} {
 		// A server that starts in spite of the check ends because of its missing configuration.
 		code, out, errs := runCanopy(append([]string{"serve", "--config", s.file("missing.yaml")}, c.args...)...)
-		assert.Equal(t, code, exitUsage, "%s: %s", c.args, errs)
+		assert.Equal(t, code, cmdline.Usage, "%s: %s", c.args, errs)
 		assert.Equal(t, out, "")
 		assert.Assert(t, strings.Contains(errs, c.want), "no %q in %s", c.want, errs)
 	}
@@ -146,13 +147,13 @@ func TestClients_CredentialsAndTLS(t *testing.T) {
 			"--tls")...)
 		assert.Assert(t, strings.Contains(errs, "does not speak TLS"), errs)
 	}
-	t.Setenv(tokenFileVariable, s.file("read.token"))
+	t.Setenv(cmdline.TokenFileVariable, s.file("read.token"))
 	code, _, errs := runCanopy(append([]string{"events", "--address", rest}, s.client...)...)
 	assert.Equal(t, code, 0, errs)
 	_, _, errs = runCanopy("events", "--address", "192.0.2.1:9080")
 	assert.Assert(t, strings.Contains(errs, "CANOPY_TOKEN_FILE: the token would be sent to 192.0.2.1:9080 without TLS"),
 		errs)
-	t.Setenv(tokenFileVariable, "")
+	t.Setenv(cmdline.TokenFileVariable, "")
 
 	for _, c := range []struct {
 		flags []string
@@ -165,10 +166,10 @@ func TestClients_CredentialsAndTLS(t *testing.T) {
 		{s.client, "send a token (authorization: Bearer TOKEN), or use a client certificate\nThe server needs credentials"},
 		{nil, "Does the server speak TLS?"},
 	} {
-		code, out, errs := runCanopy(append([]string{"conformance", "--run", "registration/*", "--timeout", "5s", "--address",
-			rpc}, c.flags...)...)
-		assert.Equal(t, code == 0, c.want == "", "%s: %s%s", c.flags, out, errs)
-		assert.Assert(t, strings.Contains(out+errs, c.want), "%s: no %q in %s%s", c.flags, c.want, out, errs)
+		out, err := exec.Command(buildOther(t, "cmd/lab"), append([]string{"conformance", "--run", "registration/*",
+			"--timeout", "5s", "--address", rpc}, c.flags...)...).CombinedOutput()
+		assert.Equal(t, err == nil, c.want == "", "%s: %s", c.flags, out)
+		assert.Assert(t, strings.Contains(string(out), c.want), "%s: no %q in %s", c.flags, c.want, out)
 	}
 }
 
@@ -226,17 +227,18 @@ func TestToken_NewAndCheck(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"new", "--role", "read"}, exitUsage, "--name: no name"},
-		{[]string{"new", "--name", "x"}, exitUsage, "--role is missing: it is read, submit or admin"},
-		{[]string{"new", "--name", "x", "--role", "root"}, exitUsage, `role is "root"`},
-		{[]string{"new", "--name", "x", "--role", "read", "--rm-id", "y"}, exitUsage, "rmID is for the role submit"},
-		{[]string{"new", "--name", "a\nb", "--role", "read"}, exitUsage, "cannot be printed"},
-		{[]string{"new", "--name", "shim", "--role", "admin", "--append", file}, exitRefused,
+		{[]string{"new", "--role", "read"}, cmdline.Usage, "--name: no name"},
+		{[]string{"new", "--name", "x"}, cmdline.Usage, "--role is missing: it is read, submit or admin"},
+		{[]string{"new", "--name", "x", "--role", "root"}, cmdline.Usage, `role is "root"`},
+		{[]string{"new", "--name", "x", "--role", "read", "--rm-id", "y"}, cmdline.Usage, "rmID is for the role submit"},
+		{[]string{"new", "--name", "a\nb", "--role", "read"}, cmdline.Usage, "cannot be printed"},
+		{[]string{"new", "--name", "shim", "--role", "admin", "--append", file}, cmdline.Refused,
 			file + " is not changed: line 4: shim has another role"},
-		{[]string{"new", "--name", "x", "--role", "read", "--append", filepath.Join(file, "x")}, exitRefused, "--append: "},
-		{[]string{"check"}, exitUsage, "takes one argument"},
-		{[]string{"check", file + "x"}, exitUsage, "no such file"},
-		{[]string{"check", writeTempFile(t, "bad.yaml", "- {name: x}\n")}, exitRefused, "bad.yaml: line 1: role is"},
+		{[]string{"new", "--name", "x", "--role", "read", "--append", filepath.Join(file, "x")}, cmdline.Refused,
+			"--append: "},
+		{[]string{"check"}, cmdline.Usage, "takes one argument"},
+		{[]string{"check", file + "x"}, cmdline.Usage, "no such file"},
+		{[]string{"check", writeTempFile(t, "bad.yaml", "- {name: x}\n")}, cmdline.Refused, "bad.yaml: line 1: role is"},
 	} {
 		code, out, errs := runCanopy(append([]string{"token"}, c.args...)...)
 		assert.Equal(t, code, c.code, "%s: %s", c.args, errs)

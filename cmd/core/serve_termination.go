@@ -178,3 +178,9 @@ func stuckText(stuck []string) string {
 	}
 	return strings.Join(stuck, ", ")
 }
+
+// Further exit codes of serve.
+const (
+	exitStuck  = 3   // the termination took too long and was forced
+	exitSignal = 128 // plus the number of the second signal, which ended the process at once
+)

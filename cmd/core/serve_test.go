@@ -23,6 +23,7 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
 	"github.com/canopy-scheduler/canopy/pkg/canopy"
 )
 
@@ -203,7 +204,7 @@ func TestServe_InvalidConfigOpensNoPort(t *testing.T) {
 	defer taken.Close()
 	// The port is in use: opening it would be another error.
 	code, out, errs := runCanopy("serve", "--config", "broken.yaml", "--grpc-address", taken.Addr().String())
-	assert.Equal(t, code, exitRefused)
+	assert.Equal(t, code, cmdline.Refused)
 	assert.Equal(t, out, "")
 	for _, want := range []string{"broken.yaml:4:", "submitACL", "a.b", "--config: broken.yaml has"} {
 		assert.Assert(t, strings.Contains(errs, want), "no %q in %q", want, errs)
@@ -213,7 +214,7 @@ func TestServe_InvalidConfigOpensNoPort(t *testing.T) {
 
 func TestServe_UnreadableConfigIsUsageError(t *testing.T) {
 	code, _, errs := runCanopy("serve", "--config", filepath.Join(t.TempDir(), "missing.yaml"))
-	assert.Equal(t, code, exitUsage)
+	assert.Equal(t, code, cmdline.Usage)
 	assert.Assert(t, strings.Contains(errs, "missing.yaml"), errs)
 }
 
@@ -224,7 +225,7 @@ func TestServe_AddressInUse(t *testing.T) {
 	for _, flag := range []string{"--grpc-address", "--http-address"} {
 		other := map[string]string{"--grpc-address": "--http-address", "--http-address": "--grpc-address"}[flag]
 		code, out, errs := runCanopy("serve", flag, taken.Addr().String(), other, "127.0.0.1:0")
-		assert.Equal(t, code, exitRefused)
+		assert.Equal(t, code, cmdline.Refused)
 		assert.Equal(t, out, "")
 		assert.Assert(t, strings.Contains(errs, flag) && strings.Contains(errs, "address already in use"), errs)
 	}

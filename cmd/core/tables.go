@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
 	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
@@ -25,7 +26,7 @@ func printList[T any](out io.Writer, heads string, list []T, limit int, row func
 		}
 		cells := row(&list[i])
 		for i, c := range cells {
-			cells[i] = printableLine(c)
+			cells[i] = cmdline.PrintableLine(c)
 		}
 		fmt.Fprintln(t, strings.Join(cells, "\t"))
 	}

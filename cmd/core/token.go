@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"gopkg.in/yaml.v3"
 
+	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
 	"github.com/canopy-scheduler/canopy/internal/server/auth"
 	"github.com/canopy-scheduler/canopy/internal/server/configwatch"
 )
@@ -55,19 +56,19 @@ func tokenNewCommand() *cobra.Command {
 		Long:  tokenNewHelp,
 		Example: `  canopy token new --name prometheus --role read
   canopy token new --name shim --role submit --rm-id mycluster --append tokens.yaml >shim.token`,
-		Args: noArguments,
+		Args: cmdline.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			token := auth.NewToken()
 			entry, err := f.entry(token)
 			if err != nil {
-				return exitError{exitUsage, err}
+				return cmdline.Exit(cmdline.Usage, err)
 			}
 			if f.file == "" {
 				_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n%s\n", token, entry)
 				return err
 			}
 			if err := appendEntry(f.file, entry); err != nil {
-				return exitError{exitRefused, fmt.Errorf("--append: %w", err)}
+				return cmdline.Exit(cmdline.Refused, fmt.Errorf("--append: %w", err))
 			}
 			_, err = fmt.Fprintln(cmd.OutOrStdout(), token)
 			return err
@@ -151,11 +152,11 @@ cannot be read or the arguments are invalid.`,
 func checkTokens(name string, out io.Writer) error {
 	text, err := configwatch.Read(name, auth.MaxFileBytes)
 	if err != nil {
-		return exitError{exitUsage, err}
+		return cmdline.Exit(cmdline.Usage, err)
 	}
 	c, err := auth.ParseCredentials(text)
 	if err != nil {
-		return exitError{exitRefused, fmt.Errorf("%s: %w", name, err)}
+		return cmdline.Exit(cmdline.Refused, fmt.Errorf("%s: %w", name, err))
 	}
 	for _, e := range c.Entries() {
 		if _, err := fmt.Fprintln(out, e); err != nil {

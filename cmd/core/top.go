@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
@@ -28,7 +29,7 @@ func topCommand() *cobra.Command {
 		Long: topHelp, Example: topExamples}, defaultWatch, f.print)
 	f.addQueue(cmd, "only the queue with this `PATH`, and below")
 	f.addResource(cmd, "vcore, or the first that there is")
-	intFlag(cmd.Flags(), &f.limit, "limit", 8, "how many queues and how many applications", 1)
+	cmdline.IntFlag(cmd.Flags(), &f.limit, "limit", 8, "how many queues and how many applications", 1)
 	return cmd
 }
 
@@ -61,10 +62,10 @@ func (f *topFlags) print(ctx context.Context, out io.Writer) (any, error) {
 		}
 	}
 	t := &b.Total
-	fmt.Fprintf(out, "partition %s, %s: %s of %s %s, %s running, %s\n\n", f.partition, printableLine(t.QueueName),
+	fmt.Fprintf(out, "partition %s, %s: %s of %s %s, %s running, %s\n\n", f.partition, cmdline.PrintableLine(t.QueueName),
 		amount(t.Allocated, b.Resource),
-		boundText(t.Max, b.Resource), printableLine(b.Resource), plural(t.RunningApps, "application"),
-		plural(t.PendingAsks, "pending ask"))
+		boundText(t.Max, b.Resource), cmdline.PrintableLine(b.Resource), cmdline.Plural(t.RunningApps, "application"),
+		cmdline.Plural(t.PendingAsks, "pending ask"))
 	if err := printQueues(out, b.Queues, b.Resource, false); err != nil {
 		return nil, err
 	}

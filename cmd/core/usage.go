@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
@@ -43,14 +44,15 @@ func usageCommand() *cobra.Command {
 	cmd := f.command(&cobra.Command{Use: "usage", Short: "Print who had what over time", Long: usageHelp,
 		Example: usageExamples}, 0, f.print)
 	flags := cmd.Flags()
-	textFlag(flags, &f.by, "by", "queue", "whose usage: queue, user or group", oneOfThese("queue", "user", "group"))
+	cmdline.TextFlag(flags, &f.by, "by", "queue", "whose usage: queue, user or group",
+		cmdline.OneOf("queue", "user", "group"))
 	flags.StringVar(&f.name, "name", "", "only the queue with this `PATH`, or the user or group of this name")
 	const aTime = "of the window, a `TIME`: RFC 3339, or how long ago"
-	textFlag(flags, &f.since, "since", "24h", "the begin "+aTime, func(text string) error {
-		return cmp.Or(notEmpty(text), timeOrAgo(text))
+	cmdline.TextFlag(flags, &f.since, "since", "24h", "the begin "+aTime, func(text string) error {
+		return cmp.Or(cmdline.NotEmpty(text), cmdline.TimeOrAgo(text))
 	})
-	textFlag(flags, &f.until, "until", "", "the end "+aTime+"; not given: now", timeOrAgo)
-	durationFlag(flags, &f.step, "step", 0, "with --output json, also the means of intervals of this length", 0)
+	cmdline.TextFlag(flags, &f.until, "until", "", "the end "+aTime+"; not given: now", cmdline.TimeOrAgo)
+	cmdline.DurationFlag(flags, &f.step, "step", 0, "with --output json, also the means of intervals of this length", 0)
 	f.addResource(cmd, "vcore and memory")
 	f.addLimit(cmd, 20)
 	return cmd
@@ -118,9 +120,9 @@ func hoursHead(resource string) string {
 	case resource == "vcore":
 		return "VCORE-HOURS"
 	case resources.IsBytes(resource):
-		return strings.ToUpper(printableLine(resource)) + " GiB-HOURS"
+		return strings.ToUpper(cmdline.PrintableLine(resource)) + " GiB-HOURS"
 	}
-	return strings.ToUpper(printableLine(resource)) + "-HOURS"
+	return strings.ToUpper(cmdline.PrintableLine(resource)) + "-HOURS"
 }
 
 // hours are resource-seconds in the unit of hoursHead.

@@ -9,6 +9,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
 	"github.com/canopy-scheduler/canopy/internal/server/loop"
 	"github.com/canopy-scheduler/canopy/internal/server/usage"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
@@ -205,7 +206,7 @@ func TestReaderCommands_Errors(t *testing.T) {
 			list = append(list, "--address", address)
 		}
 		code, out, errs := runCanopy(list...)
-		assert.Equal(t, code, exitRefused, args)
+		assert.Equal(t, code, cmdline.Refused, args)
 		assert.Equal(t, out, "", args)
 		assert.Assert(t, strings.HasPrefix(errs, "canopy: ") && strings.Contains(errs, want), "%s: %s", args, errs)
 	}
@@ -226,7 +227,7 @@ func TestReaderCommands_Errors(t *testing.T) {
 		"serve --usage-max-bytes -1":  "--usage-max-bytes is -1",
 	} {
 		code, _, errs := runCanopy(strings.Fields(args)...)
-		assert.Equal(t, code, exitUsage, args)
+		assert.Equal(t, code, cmdline.Usage, args)
 		assert.Assert(t, strings.Contains(errs, want), "%s: %s", args, errs)
 	}
 }

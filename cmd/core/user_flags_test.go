@@ -12,6 +12,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/types/known/emptypb"
 	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
 )
 
 const ldapQueues = "partitions: [{name: gpu, usergroupresolver: {type: ldap}, " +
@@ -27,7 +29,7 @@ func TestServe_ConfigWithoutLDAPSettingsIsRejected(t *testing.T) {
 	defer taken.Close()
 	// The port is in use: opening it would be another error.
 	code, out, errs := runCanopy("serve", "--config", file, "--ldap-secrets", dir, "--grpc-address", taken.Addr().String())
-	assert.Equal(t, code, exitRefused)
+	assert.Equal(t, code, cmdline.Refused)
 	assert.Equal(t, out, "")
 	assert.Assert(t,
 		strings.Contains(errs, "--config: "+file+": partition gpu: usergroupresolver ldap: settings of LDAP in "+dir+
@@ -40,7 +42,7 @@ func TestUserFlags_InvalidValues(t *testing.T) {
 		{"--user-lookup-timeout", "-1s", "--user-lookup-timeout: -1s is not above zero"},
 	} {
 		code, _, errs := runCanopy("serve", c.flag, c.value)
-		assert.Equal(t, code, exitUsage, errs)
+		assert.Equal(t, code, cmdline.Usage, errs)
 		assert.Assert(t, strings.Contains(errs, c.want), errs)
 	}
 }

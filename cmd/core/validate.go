@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 )
@@ -49,35 +49,35 @@ func validateCommand() *cobra.Command {
 		Args: func(_ *cobra.Command, files []string) error {
 			switch {
 			case !rules && len(files) == 0:
-				return exitError{exitUsage, errors.New("name at least one file, or - for standard input")}
+				return cmdline.Exit(cmdline.Usage, errors.New("name at least one file, or - for standard input"))
 			case rules && len(files) > 0:
-				return exitError{exitUsage, errors.New("--rules takes no files")}
+				return cmdline.Exit(cmdline.Usage, errors.New("--rules takes no files"))
 			case len(slices.DeleteFunc(slices.Clone(files), func(name string) bool { return name != "-" })) > 1:
-				return exitError{exitUsage,
-					errors.New("- is standard input, which can be read only once, and it is given more than once")}
+				return cmdline.Exit(cmdline.Usage,
+					errors.New("- is standard input, which can be read only once, and it is given more than once"))
 			}
-			return usageError(checkBounds(f.bounds))
+			return cmdline.UsageError(cmdline.CheckBounds(f.bounds))
 		},
 		RunE: func(cmd *cobra.Command, files []string) error {
 			if rules {
 				return printRules(cmd.OutOrStdout(), output)
 			}
 			if err := f.fetchNodeCapacity(cmd.Context()); err != nil {
-				return exitError{exitUsage, err}
+				return cmdline.Exit(cmdline.Usage, err)
 			}
 			r := f.validate(files, cmd.InOrStdin())
 			if err := r.print(cmd.OutOrStdout(), cmd.ErrOrStderr(), output); err != nil {
-				return exitError{exitUsage, err}
+				return cmdline.Exit(cmdline.Usage, err)
 			}
 			return r.exit()
 		},
 	}
-	outputFlag(cmd.Flags(), &output)
+	cmdline.OutputFlag(cmd.Flags(), &output)
 	cmd.Flags().BoolVar(&rules, "rules", false, "list all rules and exit")
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "warnings are errors")
 	f.addServer(cmd.Flags(), "")
 	cmd.Flags().Lookup("address").Usage += ", to warn of resources and guarantees that its nodes do not have"
-	addBounds(cmd.Flags(), &f.bounds)
+	cmdline.AddBounds(cmd.Flags(), &f.bounds)
 	return cmd
 }
 
@@ -121,7 +121,7 @@ func (flags *validateFlags) validate(files []string, stdin io.Reader) validation
 	bounds := flags.bounds
 	var v validationOutput
 	for _, name := range files {
-		text, err := readConfig(name, stdin, bounds)
+		text, err := cmdline.ReadConfig(name, stdin, bounds)
 		f := validatedFile{File: name, Problems: validation.Problems{}}
 		if err != nil {
 			f.Unreadable = err.Error()
@@ -145,18 +145,18 @@ func (flags *validateFlags) validate(files []string, stdin io.Reader) validation
 func (v validationOutput) exit() error {
 	for _, f := range v.Files {
 		if f.Unreadable != "" {
-			return exitError{exitUsage, nil}
+			return cmdline.Exit(cmdline.Usage, nil)
 		}
 	}
 	if v.Errors > 0 {
-		return exitError{exitRefused, nil}
+		return cmdline.Exit(cmdline.Refused, nil)
 	}
 	return nil
 }
 
 func (v validationOutput) print(out, errs io.Writer, format string) error {
 	if format == "json" {
-		return printJSON(out, v)
+		return cmdline.PrintJSON(out, v)
 	}
 	for _, f := range v.Files {
 		if f.Unreadable != "" {
@@ -177,21 +177,14 @@ func (v validationOutput) print(out, errs io.Writer, format string) error {
 func (f validatedFile) summary() string {
 	var parts []string
 	if n := len(f.Problems.Errors()); n > 0 {
-		parts = append(parts, plural(n, "error"))
+		parts = append(parts, cmdline.Plural(n, "error"))
 	} else {
 		parts = append(parts, "valid")
 	}
 	if n := len(f.Problems.Warnings()); n > 0 {
-		parts = append(parts, plural(n, "warning"))
+		parts = append(parts, cmdline.Plural(n, "warning"))
 	}
 	return strings.Join(parts, ", ")
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 func printRules(out io.Writer, format string) error {
@@ -205,16 +198,9 @@ func printRules(out io.Writer, format string) error {
 		for _, x := range validation.Rules() {
 			all = append(all, rule{x.ID, x.Severity.String(), x.Summary})
 		}
-		return printJSON(out, map[string]any{"rules": all})
+		return cmdline.PrintJSON(out, map[string]any{"rules": all})
 	}
 	return printList(out, "RULE\tSEVERITY\tSUMMARY", validation.Rules(), 0, func(x *validation.Rule) []string {
 		return []string{x.ID, x.Severity.String(), x.Summary}
 	})
-}
-
-func printJSON(out io.Writer, v any) error {
-	e := json.NewEncoder(out)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(v)
 }

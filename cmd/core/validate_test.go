@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +13,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 )
@@ -37,18 +37,9 @@ const (
 func runValidate(t *testing.T, stdin string, args ...string) (code int, out, errs string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	cmd := rootCommand()
-	cmd.SetArgs(append([]string{"validate"}, args...))
-	cmd.SetIn(strings.NewReader(stdin))
-	cmd.SetOut(&stdout)
-	cmd.SetErr(&stderr)
-	err := cmd.Execute()
-	if err == nil {
-		return 0, stdout.String(), stderr.String()
-	}
-	var exit exitError
-	assert.Assert(t, errors.As(err, &exit), "%v", err)
-	return exit.code, stdout.String(), stderr.String() + exit.Error()
+	_, exit := cmdline.Execute(rootCommand(), append([]string{"validate"}, args...), strings.NewReader(stdin),
+		&stdout, &stderr)
+	return exit.Code, stdout.String(), stderr.String() + exit.Error()
 }
 
 // inDirectory makes a directory with the files that the tests name the current one.
@@ -203,7 +194,7 @@ func TestValidate_WithNodesOfServer(t *testing.T) {
 // The second - would be an empty file, with errors that standard input does not have.
 func TestValidate_StandardInputTwiceIsUsageError(t *testing.T) {
 	code, out, errs := runValidate(t, validQueues, "-", "-")
-	assert.Equal(t, code, exitUsage)
+	assert.Equal(t, code, cmdline.Usage)
 	assert.Equal(t, out, "")
 	assert.Equal(t, errs, "- is standard input, which can be read only once, and it is given more than once")
 }

@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # A soak: a server that records is driven over gRPC by one replay of a synthetic trace after the other, as fast as it goes, for
-# SOAK; while they run the configuration is reloaded again and again. Then canopy recording play must make the same effects from the
+# SOAK; while they run the configuration is reloaded again and again. Then canopy-lab recording play must make the same effects from the
 # recording, with nothing missing in it.
 #
-#   test/soak/run.sh CANOPY
+#   test/soak/run.sh CANOPY LAB
 #
-# CANOPY is the program. SOAK is how long the server is driven, such as 90s or 10m; default 10m. Prints what was replayed. The exit
+# CANOPY is the program, LAB canopy-lab. SOAK is how long the server is driven, such as 90s or 10m; default 10m. Prints what was replayed. The exit
 # code is 0 when every effect is the same, and 1 otherwise.
 set -euo pipefail
 
 canopy=$(realpath "$1")
+lab=$(realpath "$2")
 config=$(realpath "$(dirname "$0")/../../examples/openb.yaml")
 duration=${SOAK:-10m}
 dir=$(mktemp -d)
@@ -62,8 +63,8 @@ start=$SECONDS
 while [ $((SECONDS - start)) -lt "$wanted" ]; do
 	rounds=$((rounds + 1))
 	mode=$(printf 'fill\nlifetimes\ndurations\n' | sed -n "$((rounds % 3 + 1))p")
-	"$canopy" trace-synth --nodes 200 --tasks 20000 --seed "$rounds" --out-nodes "$dir/nodes.csv" --out-pods "$dir/pods.csv" >/dev/null
-	"$canopy" replay --address "$address" --nodes "$dir/nodes.csv" --pods "$dir/pods.csv" --mode "$mode" >"$dir/replay" 2>&1 || {
+	"$lab" trace-synth --nodes 200 --tasks 20000 --seed "$rounds" --out-nodes "$dir/nodes.csv" --out-pods "$dir/pods.csv" >/dev/null
+	"$lab" replay --address "$address" --nodes "$dir/nodes.csv" --pods "$dir/pods.csv" --mode "$mode" >"$dir/replay" 2>&1 || {
 		cat "$dir/replay" >&2
 		die "round $rounds, $mode, has failed"
 	}
@@ -76,6 +77,6 @@ kill -INT "$server"
 wait "$server" || die "the server did not end in good order"
 server=
 echo "soak: $rounds replays in $((SECONDS - start)) s, $((cpu / $(getconf CLK_TCK))) s of CPU, $(du -sm "$dir/recording" | cut -f 1) MB recorded"
-"$canopy" recording play "$dir/recording" | tee "$dir/played"
+"$lab" recording play "$dir/recording" | tee "$dir/played"
 grep -q '^  equal: [1-9]' "$dir/played" || die "nothing was compared"
 ! grep -q 'steps are missing' "$dir/played" || die "steps are missing"

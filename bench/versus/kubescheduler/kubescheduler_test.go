@@ -9,7 +9,7 @@ import (
 
 func TestPeer_SchedulesEveryPodOfEachWorkload(t *testing.T) {
 	var out, errs bytes.Buffer
-	args := []string{"--nodes=50", "--pods=30", "--runs=1", "--canopy=", "--output=json"}
+	args := []string{"--nodes=50", "--pods=30", "--runs=1", "--canopy-lab=", "--output=json"}
 	if code := run(args, &out, &errs); code != 0 {
 		t.Fatalf("exit code %d: %s", code, &errs)
 	}
@@ -69,11 +69,11 @@ func TestFlags_WrongOnesAreErrorsThatNameThem(t *testing.T) {
 		"--pods=0":                "pods 0: must be a positive number",
 		"--pods=5001":             "pods 5001: must not be more than nodes, 5000",
 		"--deadline=0s":           "deadline 0s: must be a positive time",
-		"--canopy=/none":          `canopy "/none": must be a program`,
+		"--canopy-lab=/none":      `canopy-lab "/none": must be a program`,
 		"basic":                   `argument "basic": there are only flags`,
 		"--nodes=many":            `invalid value "many" for flag -nodes`,
 	} {
-		args := []string{"--canopy=", arg}
+		args := []string{"--canopy-lab=", arg}
 		var out, errs bytes.Buffer
 		if code := run(args, &out, &errs); code != 2 || !strings.Contains(errs.String(), want) || out.Len() > 0 {
 			t.Errorf("%s: exit code %d, %q, want 2 and %q", arg, code, errs.String(), want)

@@ -1,8 +1,8 @@
 // Command kubescheduler compares a decision of kube-scheduler with one of Canopy's core, both without an API server.
 //
 // Of kube-scheduler it measures Scheduler.SchedulePod (snapshot, filters, scores, selection) and Cache.AssumePod with
-// the default profile, in this process. Of Canopy it runs `canopy bench run` with the same number of nodes and of asks
-// with the same constraint. They take turns, so that a slow minute of the machine hits both.
+// the default profile, in this process. Of Canopy it runs `canopy-lab bench run` with the same number of nodes and of
+// asks with the same constraint. They take turns, so that a slow minute of the machine hits both.
 //
 // It is a module of its own, because it builds much of Kubernetes: some minutes, the first time.
 package main
@@ -44,7 +44,8 @@ func parse(args []string, errs io.Writer) (o options, err error) {
 	f := flag.NewFlagSet("kubescheduler", flag.ContinueOnError)
 	f.SetOutput(errs)
 	f.StringVar(&o.output, "output", "text", "print the comparison as `format` text or json (with every run)")
-	f.StringVar(&o.canopy, "canopy", "bin/canopy", "`program` to compare with; empty: measure kube-scheduler alone")
+	f.StringVar(&o.canopy, "canopy-lab", "bin/canopy-lab",
+		"`program` to compare with; empty: measure kube-scheduler alone")
 	f.IntVar(&o.nodes, "nodes", 5000, "`number` of nodes, in three zones in turn")
 	f.IntVar(&o.pods, "pods", 2500, "`number` of pods to schedule, at most as many as nodes")
 	f.IntVar(&o.runs, "runs", 3, "how many `times` each workload runs in each; figures are medians")
@@ -70,7 +71,7 @@ func parse(args []string, errs io.Writer) (o options, err error) {
 	}
 	if o.canopy != "" {
 		if _, err := exec.LookPath(o.canopy); err != nil {
-			return o, fmt.Errorf("canopy %q: must be a program (make build builds bin/canopy): %w", o.canopy, err)
+			return o, fmt.Errorf("canopy-lab %q: must be a program (make build builds bin/canopy-lab): %w", o.canopy, err)
 		}
 	}
 	o.chosen, err = chooseWorkloads(*list)

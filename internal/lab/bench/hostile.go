@@ -43,7 +43,7 @@ const (
 func measureHostile(ctx context.Context, r *result, j Job) (err error) {
 	spec := j.Hostile
 	j.raisePriority()
-	server, err := startServer(ctx, j.Command)
+	server, err := startServer(ctx, j.Server)
 	if err != nil {
 		return err
 	}

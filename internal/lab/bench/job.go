@@ -45,6 +45,8 @@ type Job struct {
 	Hostile hostileSpec `json:"hostile,omitzero"` // of the measure of that name
 	Poll    *pollJob    `json:"poll,omitempty"`   // as well
 	Attack  *attackJob  `json:"attack,omitempty"` // as well
+	// Server is the file of the program canopy, which serves in a process of its own; empty: this process does.
+	Server string `json:"server,omitempty"`
 	// the command that measures in a separate process; empty: this process does
 	Command []string `json:"self,omitempty"`
 }

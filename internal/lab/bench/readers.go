@@ -31,7 +31,7 @@ const keptAsks = 100
 // processes, and the readers have the lowest priority: they stand for other machines.
 func measureReaders(ctx context.Context, s *stream, r *result, j Job) (err error) {
 	j.raisePriority()
-	server, err := startServer(ctx, j.Command)
+	server, err := startServer(ctx, j.Server)
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ func measureRecording(ctx context.Context, s *stream, r *result, j Job) (err err
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	servers := [2]*serverProcess{}
 	for i, flags := range [2][]string{nil, {"--record", dir}} {
-		servers[i], err = startServer(ctx, j.Command, flags...)
+		servers[i], err = startServer(ctx, j.Server, flags...)
 		if err != nil {
 			return err
 		}

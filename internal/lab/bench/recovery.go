@@ -25,7 +25,7 @@ func measureRecovery(ctx context.Context, s *stream, r *result, j Job) (err erro
 	if err != nil {
 		return err
 	}
-	server, err := startServer(ctx, j.Command)
+	server, err := startServer(ctx, j.Server)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,8 @@ import (
 // Options are the parameters of Run.
 type Options struct {
 	Version    string
-	Runs       int // samples per cell, at least 1
+	Server     string // file of the program canopy, for the suites that measure its server
+	Runs       int    // samples per cell, at least 1
 	Seed       uint64
 	CPUProfile string // of the last run of the only cell; empty: none
 	MemProfile string
@@ -109,7 +110,15 @@ func (w *suiteRunner) rounds() {
 				return
 			}
 			c := w.cells[i]
-			job := Job{Spec: c.spec, Measure: c.measure, Seed: w.o.Seed, Trace: c.trace, Readers: c.readers, Hostile: c.hostile}
+			job := Job{
+				Spec:    c.spec,
+				Measure: c.measure,
+				Seed:    w.o.Seed,
+				Server:  w.o.Server,
+				Trace:   c.trace,
+				Readers: c.readers,
+				Hostile: c.hostile,
+			}
 			if round == w.o.Runs-1 {
 				job.CPUProfile, job.MemProfile = w.o.CPUProfile, w.o.MemProfile
 			}

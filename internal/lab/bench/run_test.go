@@ -201,9 +201,9 @@ func TestChoose_ByName(t *testing.T) {
 		names[p.Name] = true
 	}
 	for _, c := range []struct{ name, via, want string }{
-		{"dept", "", `there is no suite "dept": did you mean "depth"?; canopy bench list shows them`},
+		{"dept", "", `there is no suite "dept": did you mean "depth"?; canopy-lab bench list shows them`},
 		{"shaps", "", `did you mean "shapes"?`},
-		{"everything", "", `there is no suite "everything"; canopy bench list shows them`},
+		{"everything", "", `there is no suite "everything"; canopy-lab bench list shows them`},
 		{"trace", "", "suite trace needs the files of a trace: --trace NODES.csv,PODS.csv"},
 		{"reload", workload.ViaGRPC, "suite reload is measured via core: it cannot be measured via grpc"},
 		{"latency", workload.ViaCore, "suite latency has nothing that is measured via core"},

@@ -21,11 +21,11 @@ type serverProcess struct {
 
 // startServer starts canopy serve with further flags. Without a program it serves in this process, whose memory and CPU
 // time then include those of the clients: for tests.
-func startServer(ctx context.Context, self []string, flags ...string) (*serverProcess, error) {
-	if len(self) == 0 {
+func startServer(ctx context.Context, program string, flags ...string) (*serverProcess, error) {
+	if program == "" {
 		return serveHere(ctx, flags)
 	}
-	command := append([]string{self[0], "serve", "--grpc-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0",
+	command := append([]string{program, "serve", "--grpc-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0",
 		"--log-level", "error"}, flags...)
 	p, err := serverprocess.Start(ctx, command...)
 	if err != nil {

@@ -20,6 +20,15 @@ type Plan struct {
 	custom bool
 }
 
+// NeedServer reports whether plans measure a server in a process of its own, so that Options.Server must be given.
+func NeedServer(plans []Plan) bool {
+	return slices.ContainsFunc(plans, func(p Plan) bool {
+		return slices.ContainsFunc(p.cells, func(c plannedCell) bool {
+			return slices.Contains([]Measure{Readers, Hostile, Recovery, Recording}, c.measure)
+		})
+	})
+}
+
 // plannedCell is a cell to measure.
 type plannedCell struct {
 	name    string
@@ -89,7 +98,7 @@ func Choose(names []string, scale Scale, trace Trace, via string) ([]Plan, error
 		i := slices.IndexFunc(all, func(p Plan) bool { return p.Name == name })
 		switch {
 		case i < 0:
-			return nil, fmt.Errorf("there is no suite %q%s; canopy bench list shows them", name, suggestSuite(name))
+			return nil, fmt.Errorf("there is no suite %q%s; canopy-lab bench list shows them", name, suggestSuite(name))
 		case slices.ContainsFunc(chosen, func(p Plan) bool { return p.Name == name }):
 			return nil, fmt.Errorf("suite %s is there twice", name)
 		case len(all[i].cells) == 0:

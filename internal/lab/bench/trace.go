@@ -53,7 +53,7 @@ func readCSV[T any](name string, read func(name string, in io.Reader) (T, error)
 	return read(name, file)
 }
 
-// stream returns the trace as `canopy replay --mode fill` replays it: every task is an application of one
+// stream returns the trace as `canopy-lab replay --mode fill` replays it: every task is an application of one
 // ask in the queue of its class. spec has the interface and the sizes.
 func (t Trace) stream(spec workload.Spec) (*stream, error) {
 	nodes, tasks, err := t.read()

@@ -117,7 +117,7 @@ func TestOtherVersion_IsRefused(t *testing.T) {
 	data := readFile(t, path)
 	for version, want := range map[byte]string{
 		4: "it has version 4, and this Canopy reads version 3",
-		2: "it has version 2, and this Canopy reads version 3; 'canopy recording convert' converts it",
+		2: "it has version 2, and this Canopy reads version 3; 'canopy-lab recording convert' converts it",
 	} {
 		data[8] = version
 		assert.NilError(t, os.WriteFile(path, data, 0o600))

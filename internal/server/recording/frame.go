@@ -44,8 +44,12 @@ func readPrefix(from io.Reader) error {
 	}
 	switch v := binary.LittleEndian.Uint16(b[len(magic):]); {
 	case v < formatVersion:
-		return fmt.Errorf("%w: it has version %d, and this Canopy reads version %d; 'canopy recording convert' converts it",
-			ErrVersion, v, formatVersion)
+		return fmt.Errorf(
+			"%w: it has version %d, and this Canopy reads version %d; 'canopy-lab recording convert' converts it",
+			ErrVersion,
+			v,
+			formatVersion,
+		)
 	case v > formatVersion:
 		return fmt.Errorf("%w: it has version %d, and this Canopy reads version %d", ErrVersion, v, formatVersion)
 	}

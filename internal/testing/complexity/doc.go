@@ -3,5 +3,5 @@
 // cluster and in a large one, and compare the counts: they are the same on every machine, and every
 // scan shows in them.
 //
-// Times are measured by `canopy bench`; nothing here reads a clock.
+// Times are measured by `canopy-lab bench`; nothing here reads a clock.
 package complexity

@@ -37,9 +37,9 @@ var boxes = []box{
 	{name: "process", trees: []string{
 		"internal/ha", "internal/server", "pkg/canopy", "pkg/metrics", "pkg/rmproxy", "pkg/webservice",
 	}},
-	{name: "program", trees: []string{"internal/cli"}},
+	{name: "program", trees: []string{"cmd/core", "internal/cli"}},
 	{name: "testing", trees: []string{"internal/testing"}},
-	{name: "laboratory", trees: []string{"internal/lab", "cmd/core"}},
+	{name: "laboratory", trees: []string{"cmd/lab", "internal/lab"}},
 }
 
 // impure are the standard packages, with all below them, that the core must not import.

@@ -18,7 +18,7 @@ const (
 	TooFewRuns   Verdict = "too few runs"
 )
 
-// Comparison is the result of `canopy bench compare`.
+// Comparison is the result of `canopy-lab bench compare`.
 type Comparison struct {
 	Threshold float64 `json:"threshold"` // share by which medians must differ; 0: any difference counts
 	// Warnings are reasons for differences outside of the program, such as another CPU, and for missing

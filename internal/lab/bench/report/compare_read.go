@@ -15,7 +15,7 @@ import (
 // maxReportBytes bounds the size of a report file, in bytes.
 const maxReportBytes = 16 << 20
 
-// ReadReport reads what `canopy bench run --output json` wrote. What it returns has at
+// ReadReport reads what `canopy-lab bench run --output json` wrote. What it returns has at
 // least one suite, names that are unique, and figures that are known metrics, finite and
 // not negative. An error is one line that says where in the text, or in which cell, it is
 // not a report.

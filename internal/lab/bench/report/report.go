@@ -6,7 +6,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/lab/bench/workload"
 )
 
-// Report is the result of `canopy bench run`: the file of --output json, which `canopy bench compare`
+// Report is the result of `canopy-lab bench run`: the file of --output json, which `canopy-lab bench compare`
 // reads.
 type Report struct {
 	Version    string    `json:"version"` // of canopy

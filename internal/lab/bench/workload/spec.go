@@ -2,7 +2,7 @@ package workload
 
 import "encoding/json"
 
-// Spec is a workload: the flags of `canopy bench run`. The stream of requests follows from it and the
+// Spec is a workload: the flags of `canopy-lab bench run`. The stream of requests follows from it and the
 // seed alone.
 type Spec struct {
 	Depth       int     `json:"depth"`       // levels of queues below root, at least 1
