@@ -34,7 +34,7 @@ func (s Sample) wallPer() float64 { return perAllocation(s.Wall, s.Allocated) }
 // perAllocation is in microseconds. Requires: n > 0.
 func perAllocation(d time.Duration, n int) float64 { return measure.Micros(d) / float64(n) }
 
-// idleWatch is how long a loaded scheduler is measured before it may schedule. A garbage collection
+// idleWatch is the time for which a loaded scheduler is measured before it may schedule. A garbage collection
 // comes first, so that neither arm pays for loading.
 const idleWatch = 300 * time.Millisecond
 
@@ -86,7 +86,7 @@ func measureArm(w Workload, arm string, o options) (Sample, error) {
 	return sample, errors.Join(err, stop())
 }
 
-// outcome is when deciding ended and how many asks are placed, each once.
+// outcome returns when deciding ended, and the number of asks that are placed, each once.
 func (s *shim) outcome() (end measure.Clocks, placed int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,10 +14,10 @@ type Ratio struct {
 	High  float64 `json:"high"`
 }
 
-// resamples is how often the runs are drawn anew. More would not move two digits.
+// resamples counts how often the runs are drawn anew. More would not move two digits.
 const resamples = 10_000
 
-// median is that of the middle two for an even number. Requires: at least one value.
+// median returns the middle value, or the mean of the middle two. Requires: at least one value.
 func median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)

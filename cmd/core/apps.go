@@ -23,7 +23,7 @@ const appsExamples = `  canopy apps --queue root.research
   canopy apps --user ann --sort age
   canopy apps --state completed --output json`
 
-// application is what is shown of an application of an answer.
+// application has the fields of an application that are shown.
 type application struct {
 	dao.Application
 	Requests    []struct{} `json:"requests,omitempty"`

@@ -15,7 +15,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// leavesShown is how many leaves of a tenant the table has, those with the most pending vcore.
+// leavesShown bounds the leaves of a tenant in the table: those with the most pending vcore.
 const leavesShown = 3
 
 const demoNext = `Try next:

@@ -22,7 +22,7 @@ const nodesExamples = `  canopy nodes --sort free
   canopy nodes --drained
   canopy nodes --node n1 --output json`
 
-// node is what is shown of a node of an answer: its allocations are counted.
+// node has the fields of a node that are shown: its allocations are counted.
 type node struct {
 	dao.Node
 	Allocations []struct{} `json:"allocations,omitempty"`

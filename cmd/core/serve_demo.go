@@ -21,7 +21,7 @@ type demoFlags struct {
 	seed uint64
 }
 
-// demoRetention is how long the demo shows ended applications: they are some dozens a minute.
+// demoRetention is the time for which the demo shows ended applications: they are some dozens a minute.
 const demoRetention = 15 * time.Minute
 
 func (f *demoFlags) add(flags *pflag.FlagSet) {

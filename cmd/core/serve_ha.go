@@ -91,7 +91,7 @@ func (f *haFlags) check(flags *pflag.FlagSet) error {
 	return errors.Join(wrong...)
 }
 
-// runningScheduler is what serve runs: a server, or a member of a group.
+// runningScheduler is run by serve: a server, or a member of a group.
 type runningScheduler interface {
 	GRPCAddress() net.Addr
 	HTTPAddress() net.Addr
@@ -119,7 +119,7 @@ func (f *haFlags) start(ctx context.Context, opt canopy.Options) (runningSchedul
 	return m, nil
 }
 
-// readyNote is what the ready line says of a member.
+// readyNote returns the end of a member's ready line.
 func (f *haFlags) readyNote() string {
 	if f.kind == "" {
 		return ""

@@ -15,7 +15,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/canopy"
 )
 
-// defaultAdmin is where --admin listens if --admin-listen does not say.
+// defaultAdmin is the address of --admin without --admin-listen.
 const defaultAdmin = "127.0.0.1:9081"
 
 // optionNames are the names of options of package canopy in this program.

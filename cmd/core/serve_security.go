@@ -40,7 +40,7 @@ var securityOptionNames = map[string]string{
 	"Security.AnonymousMetrics": "--anonymous-metrics",
 }
 
-// missing is what an address needs that other machines can reach; empty: nothing.
+// missing names what an address still needs before other machines may reach it; empty: nothing.
 func (f *securityFlags) missing() string {
 	tls, authentication := f.CertFile != "", f.TokensFile != "" || f.ClientCAFile != ""
 	switch {

@@ -18,10 +18,10 @@ import (
 )
 
 const (
-	// terminationLimit is how long a termination may take. Then the steps that are stuck are logged and
+	// terminationLimit bounds a termination. Then the steps that are stuck are logged and
 	// the process ends; together with reportLimit that is within 5 s of the signal.
 	terminationLimit = 4500 * time.Millisecond
-	// reportLimit is how long the process tries to write its last line: writing to standard error may
+	// reportLimit bounds the writing of the last line: writing to standard error may
 	// be stuck.
 	reportLimit = 250 * time.Millisecond
 )

@@ -113,7 +113,7 @@ func (f *excerptFlags) print(dir string, out, errs io.Writer) error {
 	return cmdline.Exit(cmdline.Refused, fmt.Errorf("%s: %w", dir, &all))
 }
 
-// match is what the effect must be; nil: a panic.
+// match returns the condition that the effect must meet; nil: a panic is meant.
 func (f *excerptFlags) match() func(scheduler.Effect) bool {
 	if f.panics {
 		return nil

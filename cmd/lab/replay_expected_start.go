@@ -37,7 +37,8 @@ type replayForecasts struct {
 	waits []time.Duration // of asks with an expected start that have started
 }
 
-// replayCalibration is how right the expected starts of a replay were. Its JSON form is stable: other programs read it.
+// replayCalibration says how right the expected starts of a replay were. Its JSON form is stable: other programs read
+// it.
 type replayCalibration struct {
 	Asked              int            `json:"asked"`   // asks that waited and were asked about
 	Answers            map[string]int `json:"answers"` // by code: expected, or why there was none

@@ -22,7 +22,7 @@ type replayKills struct {
 	SameNode       int            `json:"sameNode"`       // allocations that were on the same node there
 }
 
-// recoveryLine is what was reported after one kill, and how long it took.
+// recoveryLine has what was reported after one kill, and the time it took.
 type recoveryLine struct {
 	Nodes          int     `json:"nodes"`
 	Applications   int     `json:"applications"`

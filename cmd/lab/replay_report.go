@@ -31,7 +31,7 @@ type replayPreemption struct {
 	WithoutPreemption *sim.Preemption `json:"withoutPreemption,omitempty"` // of compare: the same without preemption
 }
 
-// maxRejections is how many rejected asks a report lists.
+// maxRejections bounds the rejected asks that a report lists.
 const maxRejections = 5
 
 // firstRejections are the rejections that a report lists.

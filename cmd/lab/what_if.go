@@ -76,7 +76,7 @@ func whatIfCommand() *cobra.Command {
 	return cmd
 }
 
-// scenario is what the flags say.
+// scenario returns the scenario that the flags describe.
 func (f *whatIfFlags) scenario(in io.Reader, errs io.Writer) (*whatif.Scenario, error) {
 	s := &whatif.Scenario{WithoutPreemption: f.withoutPreemption}
 	wrong := []error{cmdline.CheckOutput(f.output), cmdline.CheckTime("--at", f.at), cmdline.CheckBounds(f.bounds),

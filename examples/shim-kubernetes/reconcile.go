@@ -11,7 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// node is what the scheduler has been told of a node.
+// node has what the scheduler was told of a node.
 type node struct {
 	info        *si.NodeInfo
 	schedulable bool
@@ -21,7 +21,7 @@ type node struct {
 // application is one that was submitted, and has not ended.
 type application struct{ answer }
 
-// answer is that of the scheduler to a node or an application. One that was rejected is forgotten.
+// answer is the scheduler's answer to a node or an application. One that was rejected is forgotten.
 type answer struct{ accepted bool }
 
 func (a *answer) wasAccepted() bool { return a.accepted }
@@ -35,7 +35,7 @@ func allAccepted[T interface{ wasAccepted() bool }](all map[string]T) bool {
 	return true
 }
 
-// pod is what the scheduler has been told of a pod.
+// pod has what the scheduler was told of a pod.
 type pod struct {
 	object  *v1.Pod // as it was told
 	state   state
@@ -47,7 +47,7 @@ type pod struct {
 	calling bool   // an API call is on its way
 }
 
-// state is what the scheduler knows of a pod.
+// state says what the scheduler knows of a pod.
 type state int
 
 const (
@@ -60,7 +60,7 @@ const (
 // ours reports whether a pod is for this scheduler.
 func (s *session) ours(p *v1.Pod) bool { return p.Spec.SchedulerName == s.schedulerName }
 
-// goal is what the scheduler should know of a pod.
+// goal returns the state of a pod that the scheduler should know.
 func (s *session) goal(p *v1.Pod) state {
 	switch {
 	case p.Status.Phase == v1.PodSucceeded || p.Status.Phase == v1.PodFailed:

@@ -44,7 +44,7 @@ func (s *stream[Q, A]) run(ctx context.Context, group *errgroup.Group, name stri
 	}
 }
 
-// wire is what a stream is on the client's side.
+// wire is the client's side of a stream.
 type wire[Q, A any] interface {
 	Send(*Q) error
 	Recv() (*A, error)

@@ -50,7 +50,7 @@ func (s *shim) close() error {
 	}
 }
 
-// answer is what came on the stream of allocations.
+// answer is a message from the stream of allocations.
 type answer struct {
 	allocated []*si.Allocation
 	released  []*si.AllocationRelease

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// callTimeout is how long Close waits for running calls and requests.
+	// callTimeout bounds the time that Close waits for running calls and requests.
 	callTimeout = 2 * time.Second
 	// defaultCloseTimeout is for Options.CloseTimeout.
 	defaultCloseTimeout = 10 * time.Second

@@ -46,7 +46,7 @@ func (s *Server) newGRPCServer() *grpc.Server {
 	return rpc
 }
 
-// transportOptions are what bounds and encrypts the connections of a gRPC server.
+// transportOptions returns the options that bound and encrypt the connections of a gRPC server.
 func transportOptions(secured *security) []grpc.ServerOption {
 	transport := insecure.NewCredentials()
 	if c := secured.tlsConfig("h2"); c != nil {

@@ -13,7 +13,7 @@ import (
 
 // HA makes a Server a member of a group, of which one leads (docs/HA.md).
 type HA struct {
-	// Name is that of the member, for log lines and the answers of standbys. Empty: the first address that it advertises.
+	// Name names the member, for log lines and the answers of standbys. Empty: the first address that it advertises.
 	Name string
 	// AdvertiseGRPC and AdvertiseHTTP are HOST:PORT at which others reach the listeners of this member. Empty: their own
 	// addresses, which must not be those of all interfaces then.
@@ -43,7 +43,7 @@ const (
 	MaxEtcdTTL        = 5 * time.Minute
 )
 
-// MemberInfo is what is known of the leader of a group.
+// MemberInfo has what a member knows of the leader of its group.
 type MemberInfo struct {
 	Name  string `json:"name"`
 	GRPC  string `json:"grpc,omitempty"` // HOST:PORT; empty: it has no gRPC server
@@ -112,7 +112,7 @@ func checkAdvertised(address string) error {
 	return nil
 }
 
-// advertised is what the leader's key has of this member. Requires: the listeners are open.
+// advertised returns this member's entry in the leader's key. Requires: the listeners are open.
 func (o *Options) advertised(h *HA, opened listeners) (election.Leader, error) {
 	self := election.Leader{Name: h.Name}
 	var all []error

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// acceptRetry is how long a handover waits after a failure that may pass, such as too many open files.
+// acceptRetry is the pause of a handover after a failure that may pass, such as too many open files.
 const acceptRetry = 50 * time.Millisecond
 
 // handover accepts the connections of a listener and gives each to the receiver that is current: that of the standby's

@@ -126,13 +126,13 @@ func (e httpErrors) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// GRPCAddress is where the gRPC server listens; nil: there is none.
+// GRPCAddress returns the address of the gRPC server; nil: there is none.
 func (l listeners) GRPCAddress() net.Addr { return addressOf(l.grpc) }
 
-// HTTPAddress is where the HTTP server listens; nil: there is none.
+// HTTPAddress returns the address of the HTTP server; nil: there is none.
 func (l listeners) HTTPAddress() net.Addr { return addressOf(l.http) }
 
-// AdminAddress is where the admin server listens; nil: there is none. Its network is tcp or unix.
+// AdminAddress returns the address of the admin server; nil: there is none. Its network is tcp or unix.
 func (l listeners) AdminAddress() net.Addr { return addressOf(l.admin) }
 
 func addressOf(l net.Listener) net.Addr {

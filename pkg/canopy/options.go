@@ -29,7 +29,7 @@ type Options struct {
 
 	GRPC GRPC // the API for resource managers in other processes
 	HTTP HTTP // REST, metrics and event streams
-	// AdminAddress is where REST may change the configuration: HOST:PORT of a loopback address, or
+	// AdminAddress is the listener on which REST may change the configuration: HOST:PORT of a loopback address, or
 	// unix:/path; with TLS and authentication of Security, any HOST:PORT. Empty: nowhere.
 	AdminAddress string
 	Security     Security // which clients may use the listeners, and how their connections are encrypted
@@ -51,7 +51,7 @@ type Options struct {
 	// StrictPriorityClasses rejects asks that have a priority and name no priority class. Existing shims
 	// of YuniKorn name none.
 	StrictPriorityClasses bool
-	// AuditInterval is how often the accounting of each partition is audited, in small steps between
+	// AuditInterval is the time between two audits of each partition's accounting, in small steps between
 	// decisions; Server.Health has the result. Default 1 min; negative: only when /healthz is asked for.
 	AuditInterval time.Duration `negative:"none"`
 	// Users says how the groups of users are found, for partitions that have a usergroupresolver.
@@ -137,7 +137,7 @@ type GRPC struct {
 	// resource manager is not read; decisions pause at a quarter. Default 32 MiB.
 	MaxUndeliveredBytes int
 	UndeliveredTimeout  time.Duration // above that, a stream that is not read for this time ends; default 1 min
-	// ManagerTimeout is how long a resource manager may have no stream before another one may register
+	// ManagerTimeout is the time for which a resource manager may have no stream before another one may register
 	// in its place. Default 5 min.
 	ManagerTimeout time.Duration
 	// ReplaceManager: another resource manager may register at any time, in the place of one that is
@@ -211,6 +211,6 @@ type Users struct {
 	// LDAPSecrets is the directory with the settings of LDAP, one file each. A configuration that needs
 	// them is refused when one is missing. Default /run/secrets/ldap.
 	LDAPSecrets string
-	// LookupTimeout is how long an application waits for the groups of its user. Default 5 s.
+	// LookupTimeout bounds the time that an application waits for the groups of its user. Default 5 s.
 	LookupTimeout time.Duration
 }

@@ -17,11 +17,12 @@ type NodePredicates interface {
 // ConcurrentPredicates is an optional part of the callback of a resource manager whose Predicates may be called several
 // times at once (NOD-40). It does not matter to a callback that is NodePredicates.
 type ConcurrentPredicates interface {
-	// PredicatesAtOnce is how many calls may run at the same time; one or less: a call ends before the next begins.
+	// PredicatesAtOnce returns the number of calls that may run at the same time; one or less: a call ends before the next
+	// begins.
 	PredicatesAtOnce() int
 }
 
-// They are what the API looks for in a callback.
+// The API looks for these interfaces in a callback.
 var (
 	_ rmproxy.NodePredicates       = NodePredicates(nil)
 	_ rmproxy.ConcurrentPredicates = ConcurrentPredicates(nil)

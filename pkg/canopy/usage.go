@@ -10,7 +10,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// lastSampleTimeout is how long Close waits for a last sample.
+// lastSampleTimeout bounds the time that Close waits for a last sample.
 const lastSampleTimeout = 500 * time.Millisecond
 
 // openUsage opens the store of usage (USG-9); nil: nothing is kept. Requires: DataDir is held by the store of

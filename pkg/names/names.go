@@ -23,7 +23,7 @@ var (
 	labelText = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$`)
 )
 
-// SubdomainProblem is why s is no name of an object, a DNS subdomain of RFC 1123; empty: it is one. The text is a
+// SubdomainProblem returns why s is no name of an object, a DNS subdomain of RFC 1123; empty: it is one. The text is a
 // predicate: the caller puts the subject in front, such as "the name".
 func SubdomainProblem(s string) string {
 	switch {
@@ -35,7 +35,7 @@ func SubdomainProblem(s string) string {
 	return ""
 }
 
-// NamespaceProblem is why s is no name of a namespace, a DNS label; empty: it is one.
+// NamespaceProblem returns why s is no name of a namespace, a DNS label; empty: it is one.
 func NamespaceProblem(s string) string {
 	switch {
 	case len(s) > MaxLabel:
@@ -46,7 +46,7 @@ func NamespaceProblem(s string) string {
 	return ""
 }
 
-// LabelKeyProblem is why s is no label key, a name with an optional DNS subdomain and slash in front; empty: it
+// LabelKeyProblem returns why s is no label key, a name with an optional DNS subdomain and slash in front; empty: it
 // is one.
 func LabelKeyProblem(s string) string {
 	prefix, name, long := strings.Cut(s, "/")
@@ -62,7 +62,7 @@ func LabelKeyProblem(s string) string {
 	return LabelValueProblem(name)
 }
 
-// LabelValueProblem is why s is no label value; empty: it is one. A value may be empty.
+// LabelValueProblem returns why s is no label value; empty: it is one. A value may be empty.
 func LabelValueProblem(s string) string {
 	switch {
 	case len(s) > MaxLabel:

@@ -8,7 +8,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// errBeingRemoved is why a draining partition accepts no node and no application.
+// errBeingRemoved rejects nodes and applications of a draining partition.
 var errBeingRemoved = errors.New("is being removed")
 
 // CheckConfig reports what makes a configuration impossible for the partition; nil: UseConfig would put it

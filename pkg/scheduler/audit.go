@@ -16,7 +16,7 @@ func (c *Core) NewAudit() *Audit {
 	return &Audit{c: c, part: c.part, audit: c.part.NewAudit()}
 }
 
-// Checked is how many objects were checked: nodes, queues, applications, asks and allocations.
+// Checked returns the number of objects that were checked: nodes, queues, applications, asks and allocations.
 func (a *Audit) Checked() int { return a.audit.Checked() }
 
 // Step checks about budget more objects. done: all were checked, or err reports an inconsistency. It may be

@@ -77,7 +77,7 @@ type (
 		Queue string // as the RM sent it
 		Tags  map[string]string
 
-		// Refused is why the API refuses the application: something of it is malformed, or the groups of its user could not
+		// Refused says why the API refuses the application: something of it is malformed, or the groups of its user could not
 		// be resolved. A forced one is in the recovery queue then, another one is rejected. Empty: it is well-formed.
 		Refused string
 
@@ -192,7 +192,7 @@ func (Operate) command()            {}
 func (RestoreOperators) command()   {}
 func (Wake) command()               {}
 
-// ReleaseScope is what a Release is about. What is outside of it stays, without an effect (ASK-61).
+// ReleaseScope says what a Release is about. What is outside of it stays, without an effect (ASK-61).
 type ReleaseScope uint8
 
 // The scopes.

@@ -14,7 +14,7 @@ type constraintCache struct {
 	shared   map[objects.AskConstraints]*objects.AskConstraints
 }
 
-// maxSharedConstraints is how many results are remembered. When there would be more, all are forgotten.
+// maxSharedConstraints bounds the results that are remembered. When there would be more, all are forgotten.
 const maxSharedConstraints = 1024
 
 // parse reads the constraints of an ask from its tags; nil: there are none. An error names the tag.

@@ -100,7 +100,7 @@ func (c *Core) Step(now time.Time, cmd Command) []Effect {
 	return c.effects
 }
 
-// victimEnd is how the victims that a command has ended have ended.
+// victimEnd returns how the victims that a command has ended have ended.
 func victimEnd(cmd Command, now time.Time) preemption.VictimEnd {
 	switch m := cmd.(type) {
 	case Release:

@@ -8,7 +8,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// ApplicationExplanation is why the pending asks of an application are not placed. It is a value and never changes.
+// ApplicationExplanation says why the pending asks of an application are not placed. It is a value and never changes.
 type ApplicationExplanation struct {
 	At        time.Time
 	Partition string

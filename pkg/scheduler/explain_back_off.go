@@ -15,7 +15,7 @@ type BackOff struct {
 	NeedChange bool // then, or later, and only if anything has changed that could help
 }
 
-// BackOffReason is why an ask backs off. Those of preemption are about its ask group.
+// BackOffReason says why an ask backs off. Those of preemption are about its ask group.
 type BackOffReason struct {
 	refused    bool // the RM refused every node with sufficient free resources
 	nodes      int  // so many nodes have refused the ask, or asks of its kind, in the past
@@ -47,7 +47,7 @@ func (c *Core) backOffs(x *objects.Allocation) (all []BackOff) {
 	return all
 }
 
-// String is what is not tried before when, and why.
+// String returns what is not tried before when, and why.
 func (b BackOff) String() string {
 	at := b.Until.UTC().Format(time.RFC3339Nano)
 	if b.Reason.refused {

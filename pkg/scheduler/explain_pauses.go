@@ -30,7 +30,7 @@ func (e *Explanation) AddPauses(p Pauses) {
 	e.Gates = slices.Insert(e.Gates, 1, gates...)
 }
 
-// AddPauses is that of the explanation of each group.
+// AddPauses adds the pauses to the explanation of each group.
 func (e *ApplicationExplanation) AddPauses(p Pauses) {
 	for _, g := range e.Groups {
 		g.First.AddPauses(p)

@@ -20,7 +20,7 @@ type gangMember struct {
 	node *objects.Node
 }
 
-// gangPlan is where the members of a gang are placed. Nothing changes until all have a node.
+// gangPlan has the nodes on which the members of a gang are placed. Nothing changes until all have a node.
 type gangPlan struct {
 	members []gangMember
 	used    map[*objects.Node]resources.Vector // by the members

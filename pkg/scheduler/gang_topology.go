@@ -76,7 +76,7 @@ func (p *topologyPlanner) tookFewer(d *objects.TopologyDomain, members []objects
 	return known && took < countMembers(members)
 }
 
-// mostInOne is how many of some members the domain takes that takes most of them. It plans nothing.
+// mostInOne returns how many of some members fit in the domain that takes most of them. It plans nothing.
 func (p *topologyPlanner) mostInOne(domains []*objects.TopologyDomain, members []objects.MemberGroup) (most int) {
 	var others []*objects.TopologyDomain
 	for _, d := range domains {
@@ -99,7 +99,7 @@ func (p *topologyPlanner) mostInOne(domains []*objects.TopologyDomain, members [
 	return most
 }
 
-// tookBefore is how many of some members d took when it was last tried, if it has not changed since.
+// tookBefore returns how many of some members d took when it was last tried, if it has not changed since.
 func (p *topologyPlanner) tookBefore(d *objects.TopologyDomain, members []objects.MemberGroup) (n int, known bool) {
 	if countMembers(members) != p.tries.Members() {
 		return 0, false
@@ -182,7 +182,7 @@ func (p *topologyPlanner) fullest(h *domainHeap, members []objects.MemberGroup) 
 	return best.domain, best.slots
 }
 
-// countMembers is how many asks groups have.
+// countMembers returns the number of asks of groups.
 func countMembers(groups []objects.MemberGroup) (n int) {
 	for _, g := range groups {
 		n += len(g.Asks)

@@ -51,13 +51,13 @@ func (c *Core) constraintKey(tags map[string]string) string {
 	return cmp.Or(parsed.Nodes.Key()+parsed.Affinity.Key(), "none")
 }
 
-// contradictionError is why a repeated ask or report is rejected (ASK-27).
+// contradictionError says why a repeated ask or report is rejected (ASK-27).
 type contradictionError string
 
 // Error implements error.
 func (e contradictionError) Error() string { return string(e) }
 
-// contradiction is what a repeated ask or report says otherwise than the known one, and what cannot change; nil:
+// contradiction returns how a repeated ask or report differs from the known one in what cannot change; nil:
 // nothing. node is where it is reported; empty: it is an ask (PRI-2, ASK-27, ASK-44, RMI-59).
 //
 // A priority that follows from a class is no contradiction: the class may have changed since, and the resource manager

@@ -19,7 +19,7 @@ type Oracle interface {
 // refusal about batches of the nodes that follow in node order (NOD-40).
 type BatchOracle interface {
 	Oracle
-	// FitsEach is what Fits would answer about the nodes. It may have fewer answers than nodes, if the last one is an
+	// FitsEach returns what Fits would answer about the nodes. It may have fewer answers than nodes, if the last one is an
 	// acceptance: what is behind it does not matter.
 	FitsEach(ask objects.AllocationKey, nodes []objects.NodeID) (fits []bool)
 }

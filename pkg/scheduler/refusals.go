@@ -94,7 +94,7 @@ func (c *Core) endRefusals(ended []*refusals.Refusal, why string) {
 	}
 }
 
-// refusedUntil is when n may get x again, which it has refused, or asks of its kind; zero: it may now (EXP-3).
+// refusedUntil returns when n may get x again, which it has refused, or asks of its kind; zero: it may now (EXP-3).
 func (c *Core) refusedUntil(x *objects.Allocation, n *objects.Node) (until time.Time) {
 	for r := range c.refusals.OfNode(string(n.ID())) {
 		if r.OfShape && r.Shape == x.Shape().Kind() || !r.OfShape && r.Ask == refusingAsk(x.Ask()) {
@@ -106,7 +106,7 @@ func (c *Core) refusedUntil(x *objects.Allocation, n *objects.Node) (until time.
 	return until
 }
 
-// refusalsOf is how many nodes do not get x because of refusals, and when the first may get it again.
+// refusalsOf returns the number of nodes that do not get x because of refusals, and when the first may get it again.
 func (c *Core) refusalsOf(x *objects.Allocation) (nodes int, first time.Time) {
 	if c.refusals.Empty() {
 		return 0, first

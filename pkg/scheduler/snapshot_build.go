@@ -175,8 +175,8 @@ func viewAllocation(p *objects.Partition, x *objects.Allocation) *AllocationView
 	return v
 }
 
-// schedulingDelay is how long x, which is bound, was pending. The time before its application was submitted
-// does not count, however old the object is that the RM made the ask for.
+// schedulingDelay returns the time for which x, which is bound, was pending. The time before its application was
+// submitted does not count, however old the object is that the RM made the ask for.
 func schedulingDelay(x *objects.Allocation) time.Duration {
 	since := x.Created()
 	if log := x.Application().StateLog(); len(log) > 0 && log[0].At().After(since) {

@@ -20,7 +20,7 @@ func (s *Snapshot) Queue(path objects.QueuePath) *QueueView {
 	return q
 }
 
-// Headroom is how much more a queue may allocate: the least of max minus allocated over the queue and the
+// Headroom returns how much more a queue may allocate: the least of max minus allocated over the queue and the
 // queues above it, root included. To compute that of all queues, see HeadroomBelow.
 func (s *Snapshot) Headroom(path objects.QueuePath) resources.Limit {
 	q := s.Root

@@ -58,7 +58,7 @@ func newViewCache(p *objects.Partition) *viewCache {
 	return m
 }
 
-// remaining is how many objects are to be viewed until the views are the current state.
+// remaining returns the number of objects to be viewed until the views are the current state.
 func (m *viewCache) remaining() int { return m.changes.Len() + m.staleCount }
 
 // refresh views up to budget changed objects.

@@ -10,7 +10,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// Verdict is why an ask is not placed. It is no error: in a busy cluster most asks have one most of the
+// Verdict says why an ask is not placed. It is no error: in a busy cluster most asks have one most of the
 // time. It is computed on request, so it is current and costs decisions nothing.
 type Verdict struct {
 	Reason  PendingReason
@@ -155,7 +155,7 @@ func (v Verdict) String() string {
 	return "not pending"
 }
 
-// verdict is why a pending ask is not placed now. The caller must have called Partition.RefreshShares since
+// verdict returns why a pending ask is not placed now. The caller must have called Partition.RefreshShares since
 // the last change.
 func (c *Core) verdict(x *objects.Allocation) Verdict {
 	v := Verdict{App: x.Application().ID(), User: x.Application().User()}
@@ -209,8 +209,8 @@ func (c *Core) anyNode(is func(*objects.Node) bool) bool {
 	return false
 }
 
-// gangReason is why an ask waits for a placeholder, or for other members of its gang; NotPending: it does not, or is
-// hypothetical (GAN-4, GAN-23).
+// gangReason returns why an ask waits for a placeholder, or for other members of its gang; NotPending: it does not, or
+// is hypothetical (GAN-4, GAN-23).
 func (c *Core) gangReason(x *objects.Allocation) (o PendingReason, subject string) {
 	if y := c.part.Gangs().Replaces(x); y != nil {
 		return ReplacesPlaceholder, string(y.Key())
@@ -228,8 +228,8 @@ func (c *Core) gangReason(x *objects.Allocation) (o PendingReason, subject strin
 	return WaitsForPlaceholder, x.Ask().TaskGroup()
 }
 
-// gangRefusalOf is why the gang of x could not be placed together; empty: it does not wait for that, or was not tried
-// since something has changed (GAN-23).
+// gangRefusalOf returns why the gang of x could not be placed together; empty: it does not wait for that, or was not
+// tried since something has changed (GAN-23).
 func gangRefusalOf(x *objects.Allocation) string {
 	if group := x.AskGroup(); group != nil && group.WaitsForMembers() {
 		return group.Application().Gang().Refusal()
@@ -237,7 +237,7 @@ func gangRefusalOf(x *objects.Allocation) string {
 	return ""
 }
 
-// permanentReason is why x could not be placed even if all other allocations had ended; NotPending: there
+// permanentReason returns why x could not be placed even if all other allocations had ended; NotPending: there
 // is no such reason. fits says that x fits a node now, so that no node need be checked
 // (ORD-49, ORD-53, ORD-54, OBS-41).
 func (c *Core) permanentReason(x *objects.Allocation, fits bool) (o PendingReason, subject string) {
@@ -282,7 +282,7 @@ func (c *Core) permanentReason(x *objects.Allocation, fits bool) (o PendingReaso
 	return AskExceedsNodes, ""
 }
 
-// startReason is why no ask of a can be placed; NotPending: no such reason (ORD-55).
+// startReason returns why no ask of a can be placed; NotPending: no such reason (ORD-55).
 func (c *Core) startReason(a *objects.Application) (o PendingReason, subject string) {
 	o, subject = c.operatorReason(a)
 	if o != NotPending {
@@ -371,7 +371,7 @@ func blocked(p *objects.Partition, a *objects.Application, s *feasibility.Shape)
 	return blocked
 }
 
-// giveUpVerdict is why x cannot be placed on its nominated node although its victims have ended.
+// giveUpVerdict returns why x cannot be placed on its nominated node although its victims have ended.
 func (c *Core) giveUpVerdict(x *objects.Allocation) Verdict {
 	v := Verdict{App: x.Application().ID(), User: x.Application().User()}
 	n := c.part.Nomination(x)

@@ -25,7 +25,7 @@ func (e AsksWait) EachWithReason(yield func(w WaitingAsk, reason string) bool) {
 	}
 }
 
-// Reason is why it waits, as text. The resource manager may tell it to users.
+// Reason returns why it waits, as text. The resource manager may tell it to users.
 func (w WaitingAsk) Reason() string {
 	if w.State == objects.WaitSkipped {
 		return Verdict{Reason: w.Blocked, Subject: w.Subject}.String()

@@ -19,11 +19,11 @@ import (
 // So a burst of commands has one evaluation, and asks that are placed at once, or by a registration, have no state.
 const waitingInterval = time.Second
 
-// waitingGroups is how many ask groups an evaluation visits for each waitingInterval until the next one: about 0.3 us
-// each, so that evaluations take less than a hundredth of the time.
+// waitingGroups is the number of ask groups that an evaluation visits for each waitingInterval until the next one:
+// about 0.3 us each, so that evaluations take less than a hundredth of the time.
 const waitingGroups = 20_000
 
-// waitingReport is when the waiting states are evaluated.
+// waitingReport says when the waiting states are evaluated.
 type waitingReport struct {
 	dueAt time.Time // zero: no command since the last evaluation was due, or nothing was pending
 	due   bool      // by the next Schedule that finds nothing to do

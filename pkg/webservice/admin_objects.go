@@ -170,7 +170,7 @@ func invalidObject(problems validation.Problems, prefix, what string) error {
 	return newObjectFailure(http.StatusBadRequest, "", "the body is no "+what+": "+problems[0].Message, problems)
 }
 
-// maxEditAttempts is how often a change is attempted while other changes are applied in between.
+// maxEditAttempts bounds the attempts of a change while other changes are applied in between.
 const maxEditAttempts = 10
 
 // editConfig applies a change to the configuration in force. text returns the configuration text

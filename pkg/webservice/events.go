@@ -115,7 +115,7 @@ func uintParameter(r *http.Request, name string, least uint64) (n uint64, given 
 	return n, true, nil
 }
 
-// eventWriteTimeout is how long the client of a stream may take to accept one write.
+// eventWriteTimeout bounds the time in which the client of a stream accepts one write.
 const eventWriteTimeout = 5 * time.Second
 
 // eventStream sends records as they are added, a line each, until the client or the process ends,

@@ -13,7 +13,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
-// stuckAfter is how long a busy partition may make no progress. A longer time means that it is
+// stuckAfter bounds the time without progress of a busy partition. A longer time means that it is
 // stuck: applying a whole configuration or registering a whole cluster takes seconds.
 const stuckAfter = 30 * time.Second
 

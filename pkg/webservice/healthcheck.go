@@ -15,7 +15,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
-// healthCheckTimeout is how long a partition may take to answer before it counts as unhealthy (OBS-54).
+// healthCheckTimeout is the time that a partition has to answer before it counts as unhealthy (OBS-54).
 const healthCheckTimeout = 5 * time.Second
 
 // partitionHealth has the inputs of the checks of one partition.

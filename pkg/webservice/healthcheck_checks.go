@@ -74,7 +74,7 @@ func withSnapshot(inspect func(*scheduler.Snapshot, *findings)) func(*partitionH
 	}
 }
 
-// maxFindings is how many findings a check names; it counts the others.
+// maxFindings bounds the findings that a check names; it counts the others.
 const maxFindings = 10
 
 // findings are the findings of a check, as texts.

@@ -63,7 +63,7 @@ func (t *liveTopics) observe(snap *scheduler.Snapshot) {
 	t.root, t.nodes, t.completed, t.rejected = snap.Root, snap.Nodes, snap.Completed, snap.Rejected
 }
 
-// liveState is what has changed so far. A partition that does not answer in time keeps its numbers.
+// liveState returns what has changed so far. A partition that does not answer in time keeps its numbers.
 func (s *service) liveState(ctx context.Context) dao.Live {
 	ctx, cancel := context.WithTimeout(ctx, liveTimeout)
 	defer cancel()

@@ -13,7 +13,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
-// defaultPreemptionLimit is how many preemptions an answer has if the request has no limit.
+// defaultPreemptionLimit bounds the preemptions of an answer if the request has no limit.
 const defaultPreemptionLimit = 100
 
 // preemptions lists the preemptions that are kept, the newest first (OBS-22, PRE-109).

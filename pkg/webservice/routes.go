@@ -39,7 +39,7 @@ func (s *service) routeOptions(mux *router) {
 	}
 }
 
-// maxWarnings is how many ignored parameters the headers of an answer name at most.
+// maxWarnings bounds the ignored parameters that the headers of an answer name.
 const maxWarnings = 10
 
 // checkQuery refuses, or reports, query parameters that the route does not know, and those that are

@@ -105,7 +105,7 @@ func applicationsOf(snaps []*scheduler.Snapshot) dao.List[dao.Application] {
 	}
 }
 
-// diagnostics is what the resource manager says of itself, or why it does not.
+// diagnostics returns what the resource manager says of itself, or why it does not.
 func (s *service) diagnostics(ctx context.Context) any {
 	if s.opt.Diagnostics == nil {
 		return map[string]string{"empty": "no resource manager in this process offers a state dump"}

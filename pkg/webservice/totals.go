@@ -32,7 +32,8 @@ func (s *service) applicationHistory(*http.Request) (any, error) { return s.appl
 
 func (s *service) containerHistory(*http.Request) (any, error) { return s.containerSamples(), nil }
 
-// Totals are those of all partitions of a cluster, without the time. ok is false if a partition does not answer.
+// Totals returns the totals of all partitions of a cluster, without the time. ok is false if a partition does not
+// answer.
 func Totals(ctx context.Context, c *loop.Cluster) (x totals.Sample, ok bool) {
 	for _, l := range partitionsOf(c) {
 		running, allocations, err := l.Totals(ctx)

@@ -54,7 +54,7 @@ func (s *service) load(ctx context.Context, text []byte) (*configs.Config, valid
 // validations bounds the texts that are validated at the same time: any client may send them.
 type validations struct{ held atomic.Int64 } // bytes
 
-// textsAtOnce is how many of the longest texts are held at the same time.
+// textsAtOnce bounds how many of the longest texts are held at the same time.
 const textsAtOnce = 4
 
 // read reads a text of at most limit bytes. It counts as held until release is called with it, also after an error.

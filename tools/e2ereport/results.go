@@ -18,7 +18,7 @@ const (
 	notRun  = "not run"
 )
 
-// suiteResult is what a suite said about a core.
+// suiteResult has what a suite said about a core.
 type suiteResult struct {
 	Suite, Core                     string
 	Passed, Failed, Skipped, NotRun int

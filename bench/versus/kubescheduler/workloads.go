@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// workload is what all pods have in common. Its name is that of a constraint of `canopy-lab bench run`, unless it
-// is basic or preemption. Shapes and sizes are those of scheduler_perf.
+// workload has the properties that all pods share. Its name is that of a constraint of `canopy-lab bench run`, unless
+// it is basic or preemption. Shapes and sizes are those of scheduler_perf.
 type workload struct {
 	name      string
 	constrain func(p *v1.Pod, i int) // of the i-th pod; nil: none has constraints

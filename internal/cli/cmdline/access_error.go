@@ -22,7 +22,7 @@ type accessTransport struct {
 	token string // empty: none
 }
 
-// AccessError is why a server does not let a client in.
+// AccessError says why a server does not let a client in.
 type AccessError struct{ text string }
 
 func (e *AccessError) Error() string { return e.text }
@@ -66,7 +66,7 @@ func (t *accessTransport) checkTLS(host string, response *http.Response) (*http.
 	return response, nil
 }
 
-// refusalText is why an answer is 401 or 403.
+// refusalText returns the reason for an answer 401 or 403.
 func refusalText(response *http.Response) string {
 	text, _ := io.ReadAll(io.LimitReader(response.Body, 4096))
 	var body struct{ Message string }

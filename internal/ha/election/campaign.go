@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Store is what the members share.
+// Store keeps the lease that the members share.
 type Store interface {
 	// Do carries out a request until ctx ends, which is an error of the answer. Several goroutines call it.
 	Do(ctx context.Context, r Request) Answer
@@ -21,7 +21,7 @@ type Options struct {
 	Now   func() Instant // Now, outside of tests
 }
 
-// Status is what a Campaign knows.
+// Status has what a Campaign knows.
 type Status struct {
 	Term   *Term // nil: the member does not lead
 	Ended  Ended // why its last term has ended; empty: there was none, or one is under way
@@ -80,7 +80,7 @@ func (c *Campaign) command(do func(Instant) []Request) {
 	}
 }
 
-// Status is what is known now.
+// Status returns what is known now.
 func (c *Campaign) Status() Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -17,7 +17,7 @@ const (
 // never is an instant that does not come.
 const never = Instant(math.MaxInt64)
 
-// Ended is why a term has ended.
+// Ended says why a term has ended.
 type Ended string
 
 // The reasons.
@@ -61,13 +61,13 @@ func (c *Candidate) Start(now Instant) []Request { return c.ask(nil, now, Read) 
 // Term is the term of the member; nil: it does not lead.
 func (c *Candidate) Term() *Term { return c.term }
 
-// Ended is why the last term has ended; empty: there was none.
+// Ended returns why the last term has ended; empty: there was none.
 func (c *Candidate) Ended() Ended { return c.ended }
 
 // Leader is the leader as last read, and its epoch; 0: none is known.
 func (c *Candidate) Leader() (Leader, int64) { return c.leader, c.epoch }
 
-// Next is when Tick is to be called.
+// Next returns when Tick must be called next.
 func (c *Candidate) Next() Instant {
 	if c.term != nil {
 		return min(c.next, c.term.Deadline())
@@ -209,7 +209,7 @@ func (c *Candidate) askAsLeader(now Instant) (out []Request) {
 	return out
 }
 
-// renewAt is when the lease is to be renewed.
+// renewAt returns when the lease must be renewed.
 func (c *Candidate) renewAt() Instant { return c.granted.Add(c.held / renewShare) }
 
 // endTerm ends the term or the campaign. Answers to earlier requests are not waited for.

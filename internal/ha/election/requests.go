@@ -15,7 +15,7 @@ type Leader struct {
 // LeaseID names a lease in the store. Zero: none.
 type LeaseID int64
 
-// Op is what a Candidate asks of the store.
+// Op is an operation that a Candidate wants from the store.
 type Op int
 
 // The operations, with the fields of Request that they need and those of Answer that they fill.

@@ -31,7 +31,7 @@ type chain struct {
 	revision int64      // the mod revision of the head with that value; 0: it is absent
 }
 
-// change is what a write does.
+// change describes a write.
 type change struct {
 	head   []byte        // the new value of the head, different for each write that does something else
 	others []clientv3.Op // besides putting the head
@@ -143,7 +143,7 @@ func (c *chain) setHead(kv *mvccpb.KeyValue) {
 	}
 }
 
-// answer is what etcd has answered to a transaction.
+// answer is etcd's answer to a transaction.
 type answer struct {
 	committed bool             // the change was made; then only revision is set
 	revision  int64            // of etcd after the transaction

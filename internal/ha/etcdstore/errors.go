@@ -80,5 +80,5 @@ func explain(err error, size int) error {
 	return err
 }
 
-// defaultMaxRequest is how many bytes a request to etcd may have if etcd is not told otherwise.
+// defaultMaxRequest bounds the bytes of a request to an etcd with default settings.
 const defaultMaxRequest = 3 << 19

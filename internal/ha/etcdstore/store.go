@@ -40,7 +40,7 @@ func Open(ctx context.Context, kv KV, opt Options) (*Store, error) {
 // name names the history.
 func (o *Options) name() string { return "in etcd below " + o.key(configPrefix) }
 
-// StoredState is what etcd had when the Store was opened.
+// StoredState returns what etcd had when the Store was opened.
 func (s *Store) StoredState() reload.StoredState { return s.stored }
 
 // Latest is the configuration that was in force last under an earlier leader; nil: there is none. A configuration that

@@ -20,7 +20,7 @@ import (
 // Group coalesces builds of a value. The zero value is ready for use and never pauses. It is safe for concurrent
 // use.
 type Group[T any] struct {
-	// Pause is how long the Group waits after a build, as a multiple of the duration of the
+	// Pause is the time that the Group waits after a build, as a multiple of the duration of the
 	// build: with 3 at most a quarter of one processor is used. It waits maxPause at most. Pause
 	// must not change after the first call.
 	Pause float64

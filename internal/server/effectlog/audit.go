@@ -6,7 +6,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// maxViolations is how many violations a line lists; it counts all of them.
+// maxViolations bounds the violations that a line lists; it counts all of them.
 const maxViolations = 5
 
 // OnAudit logs the result of an audit of a partition: each that failed, and the first after it that

@@ -9,7 +9,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// maxVictims is how many victims a line lists; it counts all of them.
+// maxVictims bounds the victims that a line lists; it counts all of them.
 const maxVictims = 20
 
 // victimGroup is the victims of one preemption (OBS-73). The core reports them one after the other,

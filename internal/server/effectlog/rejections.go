@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// rejectionWindow is how long rejections are counted before they are written.
+	// rejectionWindow is the time for which rejections are counted before they are written.
 	rejectionWindow = time.Second
 	// maxRejectionLines bounds the lines of one window; the rest is counted in one further line.
 	maxRejectionLines = 50
@@ -36,7 +36,7 @@ type rejections struct {
 	closed   bool
 }
 
-// rejectionKind is what the rejections of one line have in common.
+// rejectionKind has the fields that the rejections of one line share.
 type rejectionKind struct {
 	partition string
 	kind      scheduler.Rejection

@@ -7,7 +7,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// nodeCapacityTimeout is how long a partition may take to return its capacity. A busy partition
+// nodeCapacityTimeout bounds the time in which a partition returns its capacity. A busy partition
 // is left out: the configuration is then compared with fewer resources.
 const nodeCapacityTimeout = 200 * time.Millisecond
 

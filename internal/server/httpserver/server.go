@@ -30,7 +30,7 @@ const (
 	DefaultStall        = 10 * time.Second
 )
 
-// writeChunk is how many bytes of a response a client must read within the stall timeout.
+// writeChunk is the number of bytes of a response that a client must read within the stall timeout.
 const writeChunk = 64 << 10
 
 // Server is an http.Server that bounds what its clients cost.
@@ -82,7 +82,7 @@ func (s *Server) Serve(l net.Listener) error {
 	return s.http.Serve(limited)
 }
 
-// Protocols are what a listener with TLS offers: the bounds of connections are those of HTTP/1.1, which has one request
+// Protocols are offered by a listener with TLS: the bounds of connections are those of HTTP/1.1, which has one request
 // at a time on each.
 var Protocols = []string{"http/1.1"}
 
@@ -94,7 +94,7 @@ func belowTLS(c net.Conn) net.Conn {
 	return c
 }
 
-// requestGrace is how long requests in progress go on after Shutdown: then their contexts end.
+// requestGrace bounds requests in progress after Shutdown: then their contexts end.
 const requestGrace = 250 * time.Millisecond
 
 // Shutdown ends the server when no request is in progress; see http.Server.

@@ -27,7 +27,7 @@ type Options struct {
 	DecisionBatch  int              // decisions before waiting commands are applied; 0: 256
 	SyncDelivery   bool             // deliver each decision before anything else is done, until Cluster.Reset changes it
 	MaxUndelivered int              // effects that may wait for the Sink before decisions pause; 0: 8192
-	// HighWater is how many commands may wait before Wait blocks; 0: 65536. Wait also blocks at four times
+	// HighWater is the number of commands that may wait before Wait blocks; 0: 65536. Wait also blocks at four times
 	// MaxUndelivered effects.
 	HighWater int
 

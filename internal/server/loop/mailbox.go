@@ -117,7 +117,7 @@ func (l *Loop) lockQuery(ctx context.Context) error {
 	}
 }
 
-// OperatorState is what operators have switched (OPS-4).
+// OperatorState returns what operators have switched (OPS-4).
 func (l *Loop) OperatorState(ctx context.Context) (scheduler.OperatorState, error) {
 	return ask(ctx, l, l.core.OperatorState)
 }
@@ -195,7 +195,7 @@ func (l *Loop) fullLocked() bool {
 	return l.queuedCommands >= l.opt.HighWater || l.sinkBacklog.Load() >= l.maxSinkBacklog()
 }
 
-// maxSinkBacklog is how many effects may wait for the Sink before Wait blocks: far more than
+// maxSinkBacklog returns the number of effects that may wait for the Sink before Wait blocks: far more than
 // those of decisions, which pause earlier.
 func (l *Loop) maxSinkBacklog() int64 { return 4 * int64(l.opt.MaxUndelivered) }
 

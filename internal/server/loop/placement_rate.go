@@ -14,7 +14,7 @@ import (
 // placements, where a bucket that is used token by token, such as that of golang.org/x/time/rate, would wake it for
 // each.
 
-// placementBurst is how many tokens the bucket has: placements that are made without a pause.
+// placementBurst is the size of the bucket in tokens: placements that are made without a pause.
 const placementBurst = 32
 
 // placementRate is the bucket. The zero value limits nothing.
@@ -54,7 +54,7 @@ func (l *Loop) rateLimited() bool {
 	return l.rate.every > 0 && l.now().Before(l.rate.until)
 }
 
-// rateLimitedUntil is when placements go on; zero: none waits for that.
+// rateLimitedUntil returns when placements go on; zero: none waits for that.
 func (l *Loop) rateLimitedUntil() time.Time {
 	if !l.needsScheduling {
 		return time.Time{}

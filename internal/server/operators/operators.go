@@ -107,7 +107,7 @@ func (o *Operators) store(ctx context.Context, partition string, l *loop.Loop) e
 	return err
 }
 
-// State is what operators have switched in a partition. The error is ErrUnknown, or of the loop.
+// State returns what operators have switched in a partition. The error is ErrUnknown, or of the loop.
 func (o *Operators) State(ctx context.Context, partition string) (scheduler.OperatorState, error) {
 	l, ok := o.partition(partition)
 	if !ok {

@@ -14,7 +14,7 @@ type LegacyFields struct {
 	number   int32 // the priority as a number in a message
 }
 
-// priorityForm is how 1.0 says a priority: in a message that has a number or the name of a class.
+// priorityForm is the form of a priority in 1.0: a message that has a number or the name of a class.
 type priorityForm uint8
 
 const (

@@ -41,7 +41,7 @@ type Release struct {
 	Message             string // only if it begins with NodeRefused
 }
 
-// NodeRefused is what the message of a release begins with that says that the node refused the allocation (NOD-44).
+// NodeRefused begins the message of a release that says that the node refused the allocation (NOD-44).
 const NodeRefused = "canopy: node refused"
 
 // Reset removes the content. The capacity is kept for the next message, unless it is large.

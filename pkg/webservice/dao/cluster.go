@@ -1,6 +1,6 @@
 package dao
 
-// Cluster is what a page of YuniKorn shows of the scheduler behind a partition.
+// Cluster has what a page of YuniKorn shows of the scheduler behind a partition.
 type Cluster struct {
 	StartTime int64 `json:"startTime,omitempty"` // of the process; nanoseconds
 	// of the registered resource manager, with its rmId
@@ -12,7 +12,7 @@ type Cluster struct {
 // ClusterName is for Cluster.ClusterName.
 const ClusterName = "kubernetes"
 
-// NodeUtilizations is how many nodes of a partition are how full, by resource.
+// NodeUtilizations counts the nodes of a partition by how full they are, for each resource.
 type NodeUtilizations struct {
 	ClusterID    string            `json:"clusterId"`
 	Partition    string            `json:"partition"`
@@ -32,13 +32,13 @@ type UtilizationBucket struct {
 	NodeNames  []string `json:"nodeNames,omitempty"` // in name order
 }
 
-// ApplicationSample is how many applications were running at a time.
+// ApplicationSample has the number of applications that ran at a time.
 type ApplicationSample struct {
 	Timestamp         int64 `json:"timestamp"` // nanoseconds
 	TotalApplications int   `json:"totalApplications,string"`
 }
 
-// ContainerSample is how many allocations there were at a time.
+// ContainerSample has the number of allocations at a time.
 type ContainerSample struct {
 	Timestamp       int64 `json:"timestamp"` // nanoseconds
 	TotalContainers int   `json:"totalContainers,string"`

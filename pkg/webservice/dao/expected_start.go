@@ -6,7 +6,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/server/forecast"
 )
 
-// ExpectedStart is when a pending ask is expected to start (EXP-9), or why that is not known (EXP-13).
+// ExpectedStart says when a pending ask is expected to start (EXP-9), or why that is not known (EXP-13).
 type ExpectedStart struct {
 	Code    string `json:"code"`    // expected, or why there are no quantiles: see docs/EXPLAIN.md
 	Message string `json:"message"` // the answer in one sentence

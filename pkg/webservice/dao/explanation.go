@@ -63,7 +63,7 @@ type Verdict struct {
 	BackOff     []BackOff            `json:"backOff,omitempty"`     // what is not tried again before a time
 }
 
-// BackOff is when something is tried again for an ask, and why not before (OBS-93).
+// BackOff says when something is tried again for an ask, and why not before (OBS-93).
 type BackOff struct {
 	Reason     string `json:"reason"` // see docs/EXPLAIN.md
 	Until      int64  `json:"until"`

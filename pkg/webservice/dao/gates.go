@@ -24,7 +24,7 @@ type Gate struct {
 	Changes    []GateChange     `json:"changes,omitempty"` // each of them opens it
 }
 
-// Figure is how much of a resource there is behind a gate.
+// Figure has an amount of a resource behind a gate.
 type Figure struct {
 	Resource  string `json:"resource"`
 	Requested int64  `json:"requested"`

@@ -34,7 +34,7 @@ type Reload struct {
 	Changed  bool                `json:"changed"` // false: this text was in force already
 	Changes  *diff.Change        `json:"changes,omitempty"`
 	Warnings validation.Problems `json:"warnings"`
-	// NotStored is why the change, which is in force, could not be stored and would be lost in a
+	// NotStored says why the change, which is in force, could not be stored and would be lost in a
 	// restart (OBS-81). Missing: it was stored, or there is no store.
 	NotStored string `json:"notStored,omitempty"`
 }

@@ -1,6 +1,6 @@
 package dao
 
-// Live is what has changed so far: numbers that grow with each change, in this process. Two equal numbers mean
+// Live counts what has changed so far: numbers that grow with each change, in this process. Two equal numbers mean
 // that nothing has changed in between.
 type Live struct {
 	Instance   string                   `json:"instance"`   // of the event history: another one is another process

@@ -19,7 +19,7 @@ type Partition struct {
 	PendingSystemAsks int `json:"pendingSystemAsks,omitempty"`
 }
 
-// Capacity is what the nodes of a partition have and what is used of it.
+// Capacity has the capacity of the nodes of a partition, and what is used of it.
 type Capacity struct {
 	Capacity     Quantities `json:"capacity,omitempty"`
 	UsedCapacity Quantities `json:"usedCapacity,omitempty"`

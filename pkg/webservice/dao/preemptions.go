@@ -107,7 +107,7 @@ type Nomination struct {
 	Reason string `json:"reason,omitempty"` // the verdict when the nomination was given up
 }
 
-// Placed is where and when the preemptor was placed.
+// Placed says where and when the preemptor was placed.
 type Placed struct {
 	Time         int64  `json:"time"`
 	NodeID       string `json:"nodeID"`

@@ -98,7 +98,7 @@ func FairnessNow(allocated, owed resources.Amounts) *float64 {
 	return fairnessOf(&v)
 }
 
-// QueueFairness is what a queue has and is owed now.
+// QueueFairness has what a queue has and is owed now.
 type QueueFairness struct {
 	QueueName   string     `json:"queuename"`
 	IsLeaf      bool       `json:"isLeaf"`

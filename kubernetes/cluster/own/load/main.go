@@ -31,7 +31,7 @@ type options struct {
 	wait                 time.Duration
 }
 
-// result is what is printed.
+// result is printed.
 type result struct {
 	Pods     int     `json:"pods"`
 	Bound    int     `json:"bound"`

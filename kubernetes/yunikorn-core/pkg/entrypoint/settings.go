@@ -57,7 +57,7 @@ var variables = map[string]string{
 	"Security.AnonymousRead": envAnonymousRead, "Security.AnonymousMetrics": envAnonymousMetrics,
 }
 
-// settings are what an environment sets.
+// settings has what an environment sets.
 type settings struct {
 	canopy.Options
 	defaultRegistry bool // the metrics are in the default Prometheus registry, too

@@ -37,7 +37,7 @@ type Mutex struct{ deadlock.Mutex }
 // RWMutex is a lock for readers and writers that can be watched for deadlocks.
 type RWMutex struct{ deadlock.RWMutex }
 
-// detection is what the environment says about the detection.
+// detection has the environment's settings of the detection.
 type detection struct {
 	enabled, exit, noLockOrder bool
 	timeoutSeconds             int
@@ -85,7 +85,7 @@ func (d detection) apply() {
 // it uses a lock.
 func IsTrackingEnabled() bool { return configured().enabled }
 
-// GetDeadlockTimeoutSeconds is how long a lock may be waited for.
+// GetDeadlockTimeoutSeconds returns the time for which a lock may be awaited.
 func GetDeadlockTimeoutSeconds() int { return configured().timeoutSeconds }
 
 // IsDeadlockDetected reports whether a deadlock was found since the process started.

@@ -80,7 +80,7 @@ type NodeSortingPolicy struct {
 	ResourceWeights map[string]float64 `yaml:"resourceweights,omitempty" json:",omitempty"`
 }
 
-// UserGroupResolver is where the groups of users come from.
+// UserGroupResolver names the source of users' groups.
 type UserGroupResolver struct {
 	Type string `yaml:"type,omitempty" json:"type,omitempty"`
 }

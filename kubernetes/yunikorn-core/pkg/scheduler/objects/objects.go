@@ -79,7 +79,7 @@ func (a *Allocation) GetAllocationKey() string { return a.key }
 // GetNodeID is the node of the allocation; empty for an ask.
 func (a *Allocation) GetNodeID() string { return a.node }
 
-// GetAllocatedResource is what the allocation uses, or the ask would use.
+// GetAllocatedResource returns what the allocation uses, or the ask would use.
 func (a *Allocation) GetAllocatedResource() *resources.Resource {
 	return resources.NewResourceFromMap(a.resource)
 }

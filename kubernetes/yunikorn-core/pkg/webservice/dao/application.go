@@ -43,7 +43,7 @@ type StateDAOInfo struct {
 	Time             int64  `json:"time,omitempty"`
 }
 
-// ResourceHistory is what an application has used, by type of instance and resource, times seconds.
+// ResourceHistory has what an application has used, by type of instance and resource, times seconds.
 type ResourceHistory struct {
 	ResourceUsage       map[string]map[string]int64 `json:"resourceUsage,omitempty"`
 	PreemptedResource   map[string]map[string]int64 `json:"preemptedResource,omitempty"`

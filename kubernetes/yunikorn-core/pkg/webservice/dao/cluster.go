@@ -29,7 +29,7 @@ type PartitionInfo struct {
 	Applications            map[string]int    `json:"applications,omitempty"` // by state
 }
 
-// PartitionCapacity is what the nodes of a partition have, and what is used of it, also in percent.
+// PartitionCapacity has the capacity of the nodes of a partition, and what is used of it, also in percent.
 type PartitionCapacity struct {
 	Capacity     map[string]int64 `json:"capacity,omitempty"`
 	UsedCapacity map[string]int64 `json:"usedCapacity,omitempty"`
@@ -94,13 +94,13 @@ type HealthCheckInfo struct {
 	DiagnosisMessage string `json:",omitempty"`
 }
 
-// ApplicationHistoryDAOInfo is how many applications there were at a time.
+// ApplicationHistoryDAOInfo has the number of applications at a time.
 type ApplicationHistoryDAOInfo struct {
 	Timestamp         int64  `json:"timestamp,omitempty"`
 	TotalApplications string `json:"totalApplications,omitempty"`
 }
 
-// ContainerHistoryDAOInfo is how many allocations there were at a time.
+// ContainerHistoryDAOInfo has the number of allocations at a time.
 type ContainerHistoryDAOInfo struct {
 	Timestamp       int64  `json:"timestamp,omitempty"`
 	TotalContainers string `json:"totalContainers,omitempty"`

@@ -44,21 +44,21 @@ type TemplateInfo struct {
 	Properties         map[string]string `json:"properties,omitempty"`
 }
 
-// UserResourceUsageDAOInfo is what a user uses, with the groups that count it, by application.
+// UserResourceUsageDAOInfo has the usage of a user, with the groups that count it, by application.
 type UserResourceUsageDAOInfo struct {
 	UserName string                `json:"userName"`
 	Groups   map[string]string     `json:"groups,omitempty"`
 	Queues   *ResourceUsageDAOInfo `json:"queues,omitempty"`
 }
 
-// GroupResourceUsageDAOInfo is what a group uses.
+// GroupResourceUsageDAOInfo has the usage of a group.
 type GroupResourceUsageDAOInfo struct {
 	GroupName    string                `json:"groupName"`
 	Applications []string              `json:"applications,omitempty"`
 	Queues       *ResourceUsageDAOInfo `json:"queues,omitempty"`
 }
 
-// ResourceUsageDAOInfo is what a user or a group uses in a queue and those below it, with the limits there.
+// ResourceUsageDAOInfo has the usage of a user or a group in a queue and those below it, with the limits there.
 type ResourceUsageDAOInfo struct {
 	QueuePath           string                  `json:"queuePath"`
 	ResourceUsage       map[string]int64        `json:"resourceUsage,omitempty"`
