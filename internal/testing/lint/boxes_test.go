@@ -50,6 +50,7 @@ var impure = []string{
 // extraImports are the modules outside the standard library that a pure package may import.
 var extraImports = map[string][]string{
 	"pkg/configs/queuesyaml": {"gopkg.in/yaml.v3"},
+	"pkg/configs/validation": {"gopkg.in/yaml.v3"},
 }
 
 // restrictedImports are the modules that only the named packages may import, tests included.

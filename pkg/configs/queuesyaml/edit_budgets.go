@@ -14,15 +14,16 @@ import (
 // fillBudget writes the selector and the allowance of a budget into its node, in the form that
 // the node has, and leaves values that are right already.
 func fillBudget(n *yaml.Node, b *budgets.Budget) {
-	d := newReader(DefaultOptions()).budget(n, registry.Key{})
+	var was budgets.Budget
+	newReader(DefaultOptions()).budget(&was, n, registry.Key{})
 	_, spec := lookupKey(n, "spec")
 	if isNull(spec) {
 		spec = n
 	}
-	if !d.Object.Selector.Equal(b.Selector) {
+	if !was.Selector.Equal(b.Selector) {
 		setField(n, spec, selectorNode(b.Selector), budgets.SelectorField)
 	}
-	if d.Object.Allowance != b.Allowance {
+	if was.Allowance != b.Allowance {
 		f := b.Allowance.Kind.Field()
 		for _, other := range []budgets.Field{budgets.MinField, budgets.MaxField, budgets.AllowedField} {
 			if other != f {

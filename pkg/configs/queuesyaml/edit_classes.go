@@ -11,10 +11,9 @@ import (
 
 // fillClass writes the fields of a class into its node, and leaves values that are right already.
 func fillClass(n *yaml.Node, c *priorities.Class) {
-	r := newReader(DefaultOptions())
-	d := r.class(n, registry.Key{})
-	was := &d.Object
-	if was.Value != c.Value || d.Broken[string(priorities.ValueField)] {
+	r, was := newReader(DefaultOptions()), &priorities.Class{}
+	r.class(was, n, registry.Key{})
+	if was.Value != c.Value || r.Problems.HasErrors() {
 		setKey(n, "value", &yaml.Node{Kind: yaml.ScalarNode, Value: strconv.Itoa(int(c.Value))})
 	}
 	if was.GlobalDefault != c.GlobalDefault {

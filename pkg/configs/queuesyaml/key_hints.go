@@ -19,7 +19,7 @@ import (
 // fields returns the values of a mapping with fixed keys. Unknown keys are errors (CFG-2): a
 // misspelt key would silently have no effect. The value of a misspelt key is read as that of
 // the nearest key, if it is of the kind of that key.
-func (r *reader) fields(o validation.Subject, what string, n *yaml.Node, known *mapping) map[string]*yaml.Node {
+func (r *reader) fields(o *validation.Subject, what string, n *yaml.Node, known *mapping) map[string]*yaml.Node {
 	out := map[string]*yaml.Node{}
 	r.findMissingDash(o, n, known)
 	var misspelt []pair
@@ -51,6 +51,7 @@ func (r *reader) fields(o validation.Subject, what string, n *yaml.Node, known *
 	for _, p := range misspelt {
 		if _, there := out[p.name]; !there && known.acceptsKind(p.name, p.value) {
 			out[p.name] = p.value
+			p.key.Value = p.name // positions are found by the right key
 		}
 	}
 	return out
@@ -170,7 +171,7 @@ func misplacedKeyHint(name string, here *mapping) string {
 //
 // It is reported once. The keys from there on belong to the element and not to the mapping, so
 // they are dropped.
-func (r *reader) findMissingDash(o validation.Subject, n *yaml.Node, known *mapping) {
+func (r *reader) findMissingDash(o *validation.Subject, n *yaml.Node, known *mapping) {
 	if isNull(n) || n.Kind != yaml.MappingNode {
 		return
 	}
@@ -217,7 +218,7 @@ func (m *mapping) isQueuesYAMLOnly() bool {
 }
 
 // wrongType reports a value of the wrong kind, with a hint at the probable intention (CFG-10).
-func (r *reader) wrongType(o validation.Subject, what string, n *yaml.Node, want string) {
+func (r *reader) wrongType(o *validation.Subject, what string, n *yaml.Node, want string) {
 	r.Add(o, positionOf(n), "yaml-type", fmt.Sprintf("%s must be %s, not %s", what, want, describe(n)),
 		typeHint(what, n, want))
 }

@@ -60,20 +60,20 @@ func Load(text []byte) (*configs.Config, validation.Problems) {
 // it may be a file that was truncated or not mounted, and would remove all partitions (CFG-7).
 func LoadWith(text []byte, o Options) (*configs.Config, validation.Problems) {
 	r := newReader(o)
-	var d validation.DocumentDraft
+	var t *validation.Tree
 	r.UntilErrorLimit(func() {
-		d = r.read(text)
-		r.Check(&d)
-		r.checkServed(d.Partitions)
+		t = r.read(text)
+		r.Check(t)
+		r.checkServed(t.Partitions)
 		r.WarnResources(r.resourceUses, r.options.NodeCapacity)
-		r.WarnGuarantees(d.Partitions, r.options.NodeCapacity)
+		r.WarnGuarantees(t.Partitions, r.options.NodeCapacity)
 	})
 	r.relocateEmbedded()
 	problems := r.Sorted()
 	if problems.HasErrors() {
 		return nil, explainTemplate(text, problems)
 	}
-	c := d.Build()
+	c := t.Finish()
 	c.Partitions = slices.DeleteFunc(c.Partitions, func(p configs.Partition) bool {
 		return len(o.Partitions) > 0 && !slices.Contains(o.Partitions, p.Name)
 	})
@@ -82,9 +82,9 @@ func LoadWith(text []byte, o Options) (*configs.Config, validation.Problems) {
 }
 
 // checkServed reports the partitions of the options that the document does not have.
-func (r *reader) checkServed(partitions []*validation.PartitionDraft) {
+func (r *reader) checkServed(partitions []*validation.Partition) {
 	for _, name := range r.options.Partitions {
-		if !slices.ContainsFunc(partitions, func(p *validation.PartitionDraft) bool { return p.Name == name }) {
+		if !slices.ContainsFunc(partitions, func(p *validation.Partition) bool { return p.Name == name }) {
 			r.Add(nil, validation.Position{}, "no-partition",
 				fmt.Sprintf("there is no partition %q, which is to be served", name), "")
 		}

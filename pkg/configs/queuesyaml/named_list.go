@@ -23,7 +23,7 @@ type NamedList[T any, P registry.Object[T]] struct {
 	// listed reports whether the document of a configuration has the list.
 	listed func(*configs.Config) bool
 	// read reads an object. One without a name or a namespace has the given one, which may be empty.
-	read func(r *reader, n *yaml.Node, given registry.Key) *validation.NamedDraft[T, P]
+	read func(r *reader, to *T, n *yaml.Node, given registry.Key)
 	// fill writes the fields of an object except for its key into its node, and leaves values that are right already.
 	fill func(n *yaml.Node, x *T)
 }
@@ -95,11 +95,8 @@ func (l *NamedList[T, P]) Edit(text []byte, to registry.Registry[T, P], o Option
 }
 
 // readList reads the objects of a list: Kubernetes objects, or a short form without metadata.
-func (l *NamedList[T, P]) readList(r *reader, n *yaml.Node) (out []*validation.NamedDraft[T, P]) {
-	for _, x := range r.mappings(nil, l.key, n) {
-		out = append(out, l.read(r, x, registry.Key{}))
-	}
-	return out
+func (l *NamedList[T, P]) readList(r *reader, n *yaml.Node) []T {
+	return parts(r, nil, l.key, n, func(to *T, n *yaml.Node) { l.read(r, to, n, registry.Key{}) })
 }
 
 // keyOf is the key of the object in a node.
@@ -137,9 +134,11 @@ func (l *NamedList[T, P]) ReadOne(text []byte, given registry.Key, o Options) (D
 	if n == nil {
 		return Document[T]{}, r.Sorted()
 	}
-	d := l.read(r, n, given)
-	validation.CheckNamed(&r.Report, []*validation.NamedDraft[T, P]{d})
-	doc := Document[T]{d.Object, map[string]bool{}}
+	one := make([]T, 1)
+	r.Record(&one[0], n)
+	l.read(r, &one[0], n, given)
+	validation.CheckNamed[T, P](&r.Report, one)
+	doc := Document[T]{one[0], map[string]bool{}}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		doc.fields[n.Content[i].Value] = !isNull(n.Content[i+1])
 	}

@@ -13,54 +13,50 @@ import (
 )
 
 // class reads a priority class: a Kubernetes PriorityClass, or the short form without metadata (PRI-25).
-func (r *reader) class(n *yaml.Node, given registry.Key) *validation.ClassDraft {
-	d := &validation.ClassDraft{ObjectDraft: validation.NewObjectDraft(positionOf(n), "class-")}
-	d.Object.Name = objectText(n, "name")
-	fields := r.fields(d, "a priority class", n, &classMapping)
-	recordPositions(&d.ObjectDraft, fields)
-	r.checkObjectKind(d, &d.ObjectDraft, fields, classVersion, classKind)
-	r.objectNames(d, &d.ObjectDraft, fields, "name")
-	r.classValue(d, fields["value"])
-	d.Object.GlobalDefault = r.flag(d, "globalDefault", fields["globalDefault"], false)
-	policy, ok := priorities.ParsePolicy(r.text(d, "preemptionPolicy", fields["preemptionPolicy"]))
+func (r *reader) class(c *priorities.Class, n *yaml.Node, given registry.Key) {
+	c.Name = objectText(n, "name")
+	o := validation.SubjectOf(c)
+	fields := r.fields(o, "a priority class", n, &classMapping)
+	objectHead(r, c, fields, classVersion, classKind, "name")
+	r.classValue(c, fields["value"])
+	c.GlobalDefault = r.flag(o, "globalDefault", fields["globalDefault"], false)
+	policy, ok := priorities.ParsePolicy(r.text(o, "preemptionPolicy", fields["preemptionPolicy"]))
 	if !ok {
-		r.AddNamed(d, priorities.PolicyField, priorities.InvalidPolicy,
+		validation.AddNamed(&r.Report, c, priorities.PolicyField, priorities.InvalidPolicy,
 			"the policy is "+validation.Quote(fields["preemptionPolicy"].Value), "it is Never or PreemptLowerPriority")
 	}
-	d.Object.Policy = policy
-	d.Object.Description = r.text(d, "description", fields["description"])
-	r.classACL(d, fields["submitacl"])
-	d.Object.Name = cmp.Or(d.Object.Name, given.Name)
-	return d
+	c.Policy = policy
+	c.Description = r.text(o, "description", fields["description"])
+	r.classACL(c, fields["submitacl"])
+	c.Name = cmp.Or(c.Name, given.Name)
 }
 
-func (r *reader) classValue(d *validation.ClassDraft, n *yaml.Node) {
-	if isNull(n) {
-		r.AddNamed(d, priorities.ValueField, priorities.InvalidValue, `key "value" is missing`,
-			"a larger value is a higher priority")
-		return
-	}
+func (r *reader) classValue(c *priorities.Class, n *yaml.Node) {
 	var v int64
-	numeric := n.Kind == yaml.ScalarNode && n.Tag == "!!int"
-	if !numeric || n.Decode(&v) != nil || v < math.MinInt32 || v > math.MaxInt32 {
-		r.AddNamed(d, priorities.ValueField, priorities.InvalidValue,
+	switch numeric := n != nil && n.Kind == yaml.ScalarNode && n.Tag == "!!int"; {
+	case isNull(n):
+		validation.AddNamed(&r.Report, c, priorities.ValueField, priorities.InvalidValue, `key "value" is missing`,
+			"a larger value is a higher priority")
+	case !numeric || n.Decode(&v) != nil || v < math.MinInt32 || v > math.MaxInt32:
+		validation.AddNamed(&r.Report, c, priorities.ValueField, priorities.InvalidValue,
 			"the value is "+describe(n)+", which is no whole number of 32 bits", "")
-		return
+	default:
+		c.Value = int32(v)
 	}
-	d.Object.Value = int32(v)
 }
 
-func (r *reader) classACL(d *validation.ClassDraft, n *yaml.Node) {
+func (r *reader) classACL(c *priorities.Class, n *yaml.Node) {
 	if isNull(n) {
 		return
 	}
-	acl, illegal, err := security.ParseACL(r.text(d, "submitacl", n))
+	acl, illegal, err := security.ParseACL(r.text(validation.SubjectOf(c), "submitacl", n))
 	if err != nil {
-		r.AddNamed(d, priorities.ACLField, priorities.InvalidACL, err.Error(), "")
+		validation.AddNamed(&r.Report, c, priorities.ACLField, priorities.InvalidACL, err.Error(), "")
 		return
 	}
 	if len(illegal) > 0 {
-		r.Add(d, positionOf(n), "class-acl-name", "no user or group can have the name "+validation.Quote(illegal[0]), "")
+		r.Add(validation.SubjectOf(c), positionOf(n), "class-acl-name",
+			"no user or group can have the name "+validation.Quote(illegal[0]), "")
 	}
-	d.Object.SubmitACL = &acl
+	c.SubmitACL = &acl
 }

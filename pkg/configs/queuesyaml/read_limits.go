@@ -4,24 +4,21 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
+	"github.com/canopy-scheduler/canopy/pkg/limits"
 )
 
 // limits reads the limits of a queue (CFG-31). Those of a partition are read for its root queue (V10).
-func (r *reader) limits(q *validation.QueueDraft, n *yaml.Node) []*validation.LimitDraft {
-	var out []*validation.LimitDraft
-	for _, x := range r.mappings(q, "limits", n) {
+func (r *reader) limits(q *validation.Queue, n *yaml.Node) []limits.Limit {
+	o := q.Subject
+	return parts(r, o, "limits", n, func(l *limits.Limit, x *yaml.Node) {
 		before := r.ErrorCount()
-		fields := r.fields(q, "a limit", x, &limitMapping)
-		d := &validation.LimitDraft{
-			Position:        positionOf(x),
-			Description:     r.text(q, "limit", fields["limit"]),
-			Users:           r.tokens(q, "users", fields["users"]),
-			Groups:          r.tokens(q, "groups", fields["groups"]),
-			Max:             r.quantities(q, "maxresources", fields["maxresources"], "V16"),
-			MaxApplications: r.count(q, "maxapplications", fields["maxapplications"]),
+		fields := r.fields(o, "a limit", x, &limitMapping)
+		l.Description = r.text(o, "limit", fields["limit"])
+		l.Users, l.Groups = r.texts(o, "users", fields["users"]), r.texts(o, "groups", fields["groups"])
+		r.limit(&l.MaxResources, o, "maxresources", fields["maxresources"], "V16")
+		r.count(&l.MaxApplications, o, "maxapplications", fields["maxapplications"])
+		if r.ErrorCount() > before {
+			r.MarkMisread(l)
 		}
-		d.Broken = r.ErrorCount() > before
-		out = append(out, d)
-	}
-	return out
+	})
 }

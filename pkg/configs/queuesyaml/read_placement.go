@@ -22,63 +22,78 @@ const maxRules = 1000
 // rulePattern is the pattern of the names of placement rules (CFG-65).
 var rulePattern = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
 
-// rule reads a placement rule with its parents, or returns nil when it is past a bound.
-func (r *reader) rule(p *validation.PartitionDraft, label string, n *yaml.Node,
-	level int) *validation.PlacementRuleDraft {
-	d := &validation.PlacementRuleDraft{Position: positionOf(n), Partition: p, Label: label}
+// ruleReader reads one placement rule. Its subject is the rule.
+type ruleReader struct {
+	*reader
+	*validation.Subject
+	*placement.Rule
+}
+
+// placementRules reads the placement rules of a partition.
+func (r *reader) placementRules(p *validation.Partition, n *yaml.Node) []placement.Rule {
+	index := -1
+	return parts(r, p.Subject, "placementrules", n, func(to *placement.Rule, x *yaml.Node) {
+		index++
+		r.rule(to, p, index, 1, x)
+	})
+}
+
+// rule reads a placement rule with its parents, and reports whether it is within the bounds.
+func (r *reader) rule(to *placement.Rule, p *validation.Partition, index, level int, n *yaml.Node) bool {
 	if level > r.options.MaxDepth {
-		r.Add(p, d.Position, "bound-depth", fmt.Sprintf("placement rules are nested deeper than max-depth (%d levels)",
-			r.options.MaxDepth), "")
-		return nil
+		r.Add(p.Subject, positionOf(n), "bound-depth",
+			fmt.Sprintf("placement rules are nested deeper than max-depth (%d levels)", r.options.MaxDepth), "")
+		return false
 	}
 	r.placementRuleCount++
 	if r.placementRuleCount > maxRules {
 		if r.placementRuleCount == maxRules+1 {
-			r.Add(p, d.Position, "bound-rules",
+			r.Add(p.Subject, positionOf(n), "bound-rules",
 				fmt.Sprintf("there are more than %d placement rules, parents included", maxRules), "")
 		}
-		return nil
+		return false
 	}
-	fields := r.fields(d, "a placement rule", n, &ruleMapping)
-	if name := fields["name"]; name != nil {
-		d.Position = positionOf(name)
-	}
-	name := r.text(d, "name", fields["name"])
+	r.Record(to, n)
+	d := ruleReader{r, p.RuleSubject(index, level), to}
+	fields := r.fields(d.Subject, "a placement rule", n, &ruleMapping)
+	name, valid := r.text(d.Subject, "name", fields["name"]), false
 	// otherwise the name may be the part that was not understood
 	if misread := r.misreadMappings[n]; !misread || name != "" {
-		d.Kind, d.Valid = r.ruleKind(d, name)
-		d.Valid = d.Valid && !misread
+		valid = d.readKind(name) && !misread
 	}
-	d.Create = r.flag(d, "create", fields["create"], false)
-	d.Value = validation.TokenAt(d.Position, r.text(d, "value", fields["value"]))
-	if v := fields["value"]; v != nil {
-		d.Value.Position = positionOf(v)
-	}
-	d.Filter = r.filter(d, fields["filter"])
+	d.Create = r.flag(d.Subject, "create", fields["create"], false)
+	value := r.text(d.Subject, "value", fields["value"])
+	d.readFilter(fields["filter"])
 	if up := fields["parent"]; !isNull(up) {
-		d.Parent = r.rule(p, label+".parent", up, level+1)
-		d.Valid = d.Valid && d.Parent != nil
+		d.Parent = &placement.Rule{}
+		valid = r.rule(d.Parent, p, index, level+1, up) && valid
 	}
-	if d.Valid {
-		d.Valid = r.ruleValue(d)
+	if !valid || !d.readValue(value) {
+		r.MarkMisread(to)
 	}
-	return d
+	return true
 }
 
-// ruleKind finds the kind of a placement rule by its name, in any case (V26, L3, CFG-65,
+// refuse reports a problem of the value of a key, or of the rule.
+func (d *ruleReader) refuse(key, rule, message, hint string) {
+	d.Add(d.Subject, d.At(d.Rule, key), rule, message, hint)
+}
+
+// readKind finds the kind of a placement rule by its name, in any case (V26, L3, CFG-65,
 // CFG-66). YuniKorn finds an unknown name only when it loads the document.
-func (r *reader) ruleKind(d *validation.PlacementRuleDraft, name string) (placement.Kind, bool) {
+func (d *ruleReader) readKind(name string) bool {
 	if !rulePattern.MatchString(name) {
 		message := "placement rule name " + validation.Quote(name) + " is not legal"
 		if name == "" {
 			message = "the placement rule has no name"
 		}
-		r.Add(d, d.Position, "V26", message, "one of "+strings.Join(ruleNames, ", "))
-		return 0, false
+		d.refuse("name", "V26", message, "one of "+strings.Join(ruleNames, ", "))
+		return false
 	}
 	for _, k := range placement.Kinds() {
 		if strings.EqualFold(name, k.String()) {
-			return k, true
+			d.Kind = k
+			return true
 		}
 	}
 	hint := validation.DidYouMean(name, ruleNames)
@@ -88,52 +103,54 @@ func (r *reader) ruleKind(d *validation.PlacementRuleDraft, name string) (placem
 	case hint == "":
 		hint = "one of " + strings.Join(ruleNames, ", ")
 	}
-	r.Add(d, d.Position, "L3", "unknown placement rule "+validation.Quote(name), hint)
-	return 0, false
+	d.refuse("name", "L3", "unknown placement rule "+validation.Quote(name), hint)
+	return false
 }
 
-// ruleValue reports whether a rule has the value that its kind needs (L3, CFG-66).
-func (r *reader) ruleValue(d *validation.PlacementRuleDraft) bool {
-	if needed := d.Kind.Needs(); needed != "" && d.Value.Text == "" {
-		r.Add(d, d.Value.Position, "L3", fmt.Sprintf("a %s rule needs %s as value", d.Kind, needed), "")
+// readValue reads the value that the kind of the rule needs, and reports whether it is legal (L3, CFG-66).
+func (d *ruleReader) readValue(value string) bool {
+	switch needed := d.Kind.Needs(); {
+	case needed == "":
+		return true
+	case value == "":
+		d.refuse("value", "L3", fmt.Sprintf("a %s rule needs %s as value", d.Kind, needed), "")
 		return false
 	}
-	return d.Kind != placement.Fixed || r.fixedValue(d)
+	d.Value = value
+	return d.Kind != placement.Fixed || d.checkFixedValue()
 }
 
-func (r *reader) fixedValue(d *validation.PlacementRuleDraft) bool {
-	d.Value.Text = strings.ToLower(d.Value.Text)
-	levels, qualified := validation.SplitValue(d.Value.Text)
+func (d *ruleReader) checkFixedValue() bool {
+	d.Value = strings.ToLower(d.Value)
+	levels, qualified := validation.SplitValue(d.Value)
 	for _, name := range levels {
 		if !configs.IsQueueName(name) {
-			r.Add(d, d.Value.Position, "L3", "the value has the illegal queue name "+validation.Quote(name),
+			d.refuse("value", "L3", "the value has the illegal queue name "+validation.Quote(name),
 				validation.QueueNameHint)
 			return false
 		}
 	}
 	if qualified && d.Parent != nil {
-		r.Add(d, d.Value.Position, "L3",
-			fmt.Sprintf("the value %s begins at root, so the rule cannot have a parent rule", validation.Quote(d.Value.Text)),
+		d.refuse("value", "L3",
+			fmt.Sprintf("the value %s begins at root, so the rule cannot have a parent rule", validation.Quote(d.Value)),
 			"drop the parent rule, or the root")
 		return false
 	}
 	return true
 }
 
-// filter reads the filter of a placement rule (CFG-67, CFG-68, PLC-22).
-func (r *reader) filter(d *validation.PlacementRuleDraft, n *yaml.Node) placement.Filter {
-	var f placement.Filter
-	fields := r.fields(d, "filter", n, &filterMapping)
-	switch kind := r.text(d, "type", fields["type"]); strings.ToLower(kind) {
+// readFilter reads the filter of a placement rule (CFG-67, CFG-68, PLC-22).
+func (d *ruleReader) readFilter(n *yaml.Node) {
+	f, fields := &d.Filter, d.fields(d.Subject, "filter", n, &filterMapping)
+	switch kind := d.text(d.Subject, "type", fields["type"]); strings.ToLower(kind) {
 	case "", "allow":
 	case "deny": // in any case: in YuniKorn DENY passes validation and then allows
 		f.Deny = true
 	default:
-		r.Add(d, positionOf(fields["type"]), "V27", "unknown filter type "+validation.Quote(kind), "allow or deny")
+		d.Add(d.Subject, positionOf(fields["type"]), "V27", "unknown filter type "+validation.Quote(kind), "allow or deny")
 	}
-	f.Users, f.UserPattern = r.filterNames(d, "users", fields["users"], security.IsUserName)
-	f.Groups, f.GroupPattern = r.filterNames(d, "groups", fields["groups"], security.IsGroupName)
-	return f
+	f.Users, f.UserPattern = d.filterNames("users", fields["users"], security.IsUserName)
+	f.Groups, f.GroupPattern = d.filterNames("groups", fields["groups"], security.IsGroupName)
 }
 
 // expressionCharacters distinguish a regular expression from a name (CFG-68).
@@ -144,19 +161,15 @@ const maxExpressionLength = 1000
 
 // filterNames reads the users or the groups of a filter. A single element may be a regular
 // expression; in a longer list every element is a plain name, legal or not (CFG-68, CFG-84).
-func (r *reader) filterNames(
-	d *validation.PlacementRuleDraft, what string, n *yaml.Node, legal func(string) bool,
-) ([]string, *regexp.Regexp) {
-	list := r.tokens(d, what, n)
-	if len(list) == 1 {
-		return r.filterName(d, what, list[0], legal)
+func (d *ruleReader) filterNames(what string, n *yaml.Node, legal func(string) bool) ([]string, *regexp.Regexp) {
+	names := d.texts(d.Subject, what, n)
+	if len(names) == 1 {
+		return d.filterName(what, names[0], legal)
 	}
-	var names []string
-	for _, w := range list {
-		names = append(names, w.Text)
-		if !legal(w.Text) {
-			r.Add(d, w.Position, "filter-name",
-				fmt.Sprintf("%s has the illegal name %s, which matches nothing", what, validation.Quote(w.Text)),
+	for i, name := range names {
+		if !legal(name) {
+			d.Add(d.Subject, d.At(d.Rule, "filter", what, i), "filter-name",
+				fmt.Sprintf("%s has the illegal name %s, which matches nothing", what, validation.Quote(name)),
 				"an expression must be the only element of its list")
 		}
 	}
@@ -164,22 +177,22 @@ func (r *reader) filterNames(
 }
 
 // filterName applies V28 to the only element of a list.
-func (r *reader) filterName(
-	d *validation.PlacementRuleDraft, what string, w validation.Token, legal func(string) bool,
-) ([]string, *regexp.Regexp) {
-	if !strings.ContainsAny(w.Text, expressionCharacters) {
-		if !legal(w.Text) {
-			r.Add(d, w.Position, "V28",
-				fmt.Sprintf("%s: %s is neither a legal name nor an expression", what, validation.Quote(w.Text)), "")
-		}
-		return []string{w.Text}, nil
+func (d *ruleReader) filterName(what, text string, legal func(string) bool) ([]string, *regexp.Regexp) {
+	refuse := func(reason, hint string) {
+		d.Add(d.Subject, d.At(d.Rule, "filter", what, 0), "V28",
+			fmt.Sprintf("%s: %s is %s", what, validation.Quote(text), reason), hint)
 	}
-	if len(w.Text) > maxExpressionLength {
-		r.Add(d, w.Position, "V28",
-			fmt.Sprintf("%s: %s is longer than %d bytes", what, validation.Quote(w.Text), maxExpressionLength), "")
+	if !strings.ContainsAny(text, expressionCharacters) {
+		if !legal(text) {
+			refuse("neither a legal name nor an expression", "")
+		}
+		return []string{text}, nil
+	}
+	if len(text) > maxExpressionLength {
+		refuse(fmt.Sprintf("longer than %d bytes", maxExpressionLength), "")
 		return nil, nil
 	}
-	e, err := regexp.Compile(w.Text)
+	e, err := regexp.Compile(text)
 	if err == nil {
 		return nil, e
 	}
@@ -187,9 +200,7 @@ func (r *reader) filterName(
 	if wrong := (*syntax.Error)(nil); errors.As(err, &wrong) {
 		reason = ": " + wrong.Code.String()
 	}
-	r.Add(d, w.Position, "V28",
-		fmt.Sprintf("%s: %s is not a regular expression%s", what, validation.Quote(w.Text), reason),
-		expressionHint(w.Text))
+	refuse("not a regular expression"+reason, expressionHint(text))
 	return nil, nil
 }
 

@@ -3,6 +3,7 @@ package queuesyaml
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -13,65 +14,69 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// children reads a list of queues, without those beyond a bound.
-func (r *reader) children(parent *validation.QueueDraft, list []*yaml.Node) []*validation.QueueDraft {
-	out := make([]*validation.QueueDraft, 0, min(len(list), r.options.MaxQueues-r.queueCount+1))
+// children reads a list of queues, without those beyond a bound. The addresses of the others do not change.
+func (r *reader) children(above *validation.Queue, list []*yaml.Node) {
+	if len(list) == 0 {
+		return
+	}
+	queues := make([]configs.Queue, 0, min(len(list), r.options.MaxQueues-r.queueCount+1))
 	for _, n := range list {
-		if q := r.queue(parent.Partition, parent, n); q != nil {
-			out = append(out, q)
+		queues = append(queues, configs.Queue{})
+		last := len(queues) - 1
+		if q := r.queue(&queues[last], above.Partition, above, n); q != nil {
+			above.Children = append(above.Children, q)
+		} else {
+			queues = queues[:last]
 		}
 		if r.queueCount > r.options.MaxQueues {
 			break // reported; the queues beyond the bound are not read
 		}
 	}
-	return out
+	above.Queue.Children = queues
 }
 
 // queue reads a queue and the queues below it, or returns nil if it is beyond a bound (CFG-15).
-func (r *reader) queue(p *validation.PartitionDraft, parent *validation.QueueDraft,
-	n *yaml.Node) *validation.QueueDraft {
-	q := &validation.QueueDraft{Position: positionOf(n), Partition: p, ParentQueue: parent, Level: 1,
-		Name: strings.ToLower(peek(n, "name"))}
-	if parent != nil {
-		q.Level = parent.Level + 1
-	}
-	if !r.countQueue(q) {
+func (r *reader) queue(to *configs.Queue, p *validation.Partition, above *validation.Queue,
+	n *yaml.Node) *validation.Queue {
+	to.Name = strings.ToLower(peek(n, "name"))
+	q := validation.NewQueue(to, p, above)
+	if !r.countQueue(q, positionOf(n)) {
 		return nil
 	}
-	fields := r.fields(q, "a queue", n, &queueMapping)
-	if name := fields["name"]; name != nil {
-		q.Position = positionOf(name)
-		r.text(q, "name", name)
-	}
+	r.Record(to, n)
+	o := q.Subject
+	fields := r.fields(o, "a queue", n, &queueMapping)
+	r.text(o, "name", fields["name"])
 	if !r.misreadMappings[n] || q.Name != "" { // otherwise the name may be the part that was not understood
 		r.checkQueueName(q)
 	}
-	q.ParentFlag = r.flag(q, "parent", fields["parent"], false)
-	q.Max, q.Guaranteed = r.resources(q, "resources", fields["resources"], "quantity")
-	if parent == nil {
+	q.Parent = r.flag(o, "parent", fields["parent"], false)
+	r.resources(&q.Max, &q.Guaranteed, o, "resources", fields["resources"], "quantity")
+	if above == nil {
 		r.dropRootResources(q)
 	}
-	q.MaxApplications = r.count(q, "maxapplications", fields["maxapplications"])
-	q.Settings = r.settings(q, "properties", fields["properties"])
+	r.count(&q.MaxApplications, o, "maxapplications", fields["maxapplications"])
+	q.Properties = r.properties(o, "properties", fields["properties"])
 	q.AdminACL = r.acl(q, "adminacl", fields["adminacl"])
 	q.SubmitACL = r.acl(q, "submitacl", fields["submitacl"])
 	q.ChildTemplate = r.template(q, fields["childtemplate"])
 	q.Limits = r.limits(q, fields["limits"])
 	q.ClassQuotas = r.classQuotas(q, fields["classquotas"])
-	q.Children = r.children(q, r.mappings(q, "queues", fields["queues"]))
+	r.children(q, r.mappings(o, "queues", fields["queues"]))
 	return q
 }
 
-func (r *reader) countQueue(q *validation.QueueDraft) bool {
+// countQueue counts a queue, and reports whether it is within the bounds.
+func (r *reader) countQueue(q *validation.Queue, at validation.Position) bool {
 	if q.Level > r.options.MaxDepth {
-		r.Add(q.ParentQueue, q.Position, "bound-depth", fmt.Sprintf("queues are nested deeper than max-depth (%d levels)",
+		r.Add(q.Above.Subject, at, "bound-depth", fmt.Sprintf("queues are nested deeper than max-depth (%d levels)",
 			r.options.MaxDepth), "")
 		return false
 	}
 	r.queueCount++
 	if r.queueCount > r.options.MaxQueues {
 		if r.queueCount == r.options.MaxQueues+1 {
-			r.Add(q, q.Position, "bound-queues", fmt.Sprintf("there are more than max-queues (%d) queues",
+			r.Add(q.Subject, at, "bound-queues", fmt.Sprintf("there are more than max-queues (%d) queues",
 				r.options.MaxQueues), "")
 		}
 		return false
@@ -80,38 +85,45 @@ func (r *reader) countQueue(q *validation.QueueDraft) bool {
 }
 
 // checkQueueName applies V5 (CFG-36). The name is in lower case (CFG-35).
-func (r *reader) checkQueueName(q *validation.QueueDraft) {
+func (r *reader) checkQueueName(q *validation.Queue) {
 	switch {
 	case q.Name == "":
-		r.Add(q, q.Position, "V5", "the queue has no name", validation.QueueNameHint)
+		r.Add(q.Subject, r.At(q.Queue), "V5", "the queue has no name", validation.QueueNameHint)
 	case !configs.IsQueueName(q.Name):
-		r.Add(q, q.Position, "V5", "queue name "+validation.Quote(q.Name)+" is not legal", validation.QueueNameHint)
+		r.Add(q.Subject, r.At(q.Queue), "V5", "queue name "+validation.Quote(q.Name)+" is not legal",
+			validation.QueueNameHint)
 	}
 }
 
 // dropRootResources applies V3 (CFG-45): the max of root is the capacity of the nodes, so an
 // empty map is refused too. The quantities are dropped, so that no other rule compares with
 // them.
-func (r *reader) dropRootResources(root *validation.QueueDraft) {
-	for _, x := range []struct {
-		key string
-		q   *validation.Quantities
-	}{{"guaranteed", &root.Guaranteed}, {"max", &root.Max}} {
-		if x.q.IsSet {
-			r.Add(root, x.q.Position, "V3", "the root queue cannot have "+x.key+" resources",
+func (r *reader) dropRootResources(root *validation.Queue) {
+	for _, key := range []string{"guaranteed", "max"} {
+		if n := r.Find(root.Queue, "resources", key); !isNull(n) {
+			r.Add(root.Subject, positionOf(n), "V3", "the root queue cannot have "+key+" resources",
 				"the max of root is the capacity of the nodes; set it on a queue below")
-			*x.q = validation.Quantities{}
 		}
 	}
+	root.Max, root.Guaranteed = resources.Limit{}, resources.Guarantee{}
 }
 
 // resources reads a mapping with max and guaranteed.
-func (r *reader) resources(o validation.Subject, what string, n *yaml.Node, rule string) (max,
-	guaranteed validation.Quantities) {
+func (r *reader) resources(max *resources.Limit, guaranteed *resources.Guarantee, o *validation.Subject, what string,
+	n *yaml.Node, rule string) {
 	fields := r.fields(o, what, n, &resourcesMapping)
 	prefix := strings.TrimSuffix(what, "resources") // empty, or "childtemplate "
-	return r.quantities(o, prefix+"max", fields["max"], rule),
-		r.quantities(o, prefix+"guaranteed", fields["guaranteed"], rule)
+	r.limit(max, o, prefix+"max", fields["max"], rule)
+	if all := r.quantities(guaranteed, o, prefix+"guaranteed", fields["guaranteed"], rule); len(all) > 0 {
+		*guaranteed = resources.GuaranteeFromMap(all)
+	}
+}
+
+// limit reads a mapping of resources to quantities that bounds them. A missing or empty one is no limit.
+func (r *reader) limit(to *resources.Limit, o *validation.Subject, what string, n *yaml.Node, rule string) {
+	if all := r.quantities(to, o, what, n, rule); len(all) > 0 {
+		*to = resources.LimitFromMap(all)
+	}
 }
 
 // maxMappingResources is how many resources of one mapping are read: one more than a partition may
@@ -119,21 +131,16 @@ func (r *reader) resources(o validation.Subject, what string, n *yaml.Node, rule
 const maxMappingResources = resources.MaxNames + 1
 
 // quantities reads a mapping of resources to quantities. A malformed quantity is a problem of
-// the given rule (CFG-39).
-func (r *reader) quantities(o validation.Subject, what string, n *yaml.Node, rule string) validation.Quantities {
-	if isNull(n) {
-		return validation.Quantities{}
-	}
-	q := validation.Quantities{Position: positionOf(n), IsSet: true, N: map[string]resources.Quantity{},
-		Positions: map[string]validation.Position{}, Texts: map[string]string{}}
+// the given rule (CFG-39). to is what they are for, which is misread then.
+func (r *reader) quantities(to any, o *validation.Subject, what string, n *yaml.Node,
+	rule string) map[string]resources.Quantity {
+	all := map[string]resources.Quantity{}
 	for _, p := range r.pairsUpTo(maxMappingResources, o, what, n) {
-		q.Positions[p.name] = positionOf(p.value)
 		text := r.text(o, fmt.Sprintf("%s %s", what, validation.Quote(p.name)), p.value)
-		q.Texts[p.name] = text
 		amount, err := resources.Parse(p.name, text)
 		switch {
 		case err == nil:
-			q.N[p.name] = amount
+			all[p.name] = amount
 			r.spellings.Record(p.name, amount, text)
 			r.resourceUses.Record(r.currentPartition, o, what, p.name, positionOf(p.key), positionOf(p.value), amount, text)
 			continue
@@ -142,9 +149,9 @@ func (r *reader) quantities(o validation.Subject, what string, n *yaml.Node, rul
 				fmt.Sprintf("%s %s: %s", what, validation.Quote(p.name), quantityProblem(text, err)),
 				quantityHint(p.name, text, err))
 		}
-		q.Broken = true
+		r.MarkMisread(to)
 	}
-	return q
+	return all
 }
 
 // quantityProblem is the message for a malformed quantity. It shortens a long text.
@@ -174,28 +181,32 @@ func quantityHint(resource, text string, err error) string {
 	return "a whole number, perhaps with one of k M G T P E Ki Mi Gi Ti Pi Ei"
 }
 
-// settings reads properties, at most one more than a queue may have (CFG-16).
-func (r *reader) settings(o validation.Subject, what string, n *yaml.Node) []validation.Setting {
-	var out []validation.Setting
-	for _, p := range r.pairsUpTo(validation.MaxProperties+1, o, what, n) {
-		value := r.text(o, fmt.Sprintf("%s %s", what, validation.Quote(p.name)), p.value)
-		out = append(out, validation.Setting{
-			Name: validation.TokenAt(positionOf(p.key), p.name), Value: validation.TokenAt(positionOf(p.value), value),
-		})
+// properties reads properties, at most one more than a queue may have (CFG-16).
+func (r *reader) properties(o *validation.Subject, what string, n *yaml.Node) map[string]string {
+	pairs := r.pairsUpTo(validation.MaxProperties+1, o, what, n)
+	if len(pairs) == 0 {
+		return nil
+	}
+	out := make(map[string]string, len(pairs))
+	for _, p := range pairs {
+		out[p.name] = r.text(o, fmt.Sprintf("%s %s", what, validation.Quote(p.name)), p.value)
 	}
 	return out
 }
 
-func (r *reader) acl(q *validation.QueueDraft, key string, n *yaml.Node) security.ACL {
-	text := r.text(q, key, n)
+func (r *reader) acl(q *validation.Queue, key string, n *yaml.Node) security.ACL {
+	text := r.text(q.Subject, key, n)
 	acl, illegal, err := security.ParseACL(text)
-	q.ACLUnknown = q.ACLUnknown || err != nil
+	if err != nil {
+		r.MarkMisread(&q.SubmitACL)
+	}
 	switch {
 	case errors.Is(err, security.ErrTooManyLists):
-		r.Add(q, positionOf(n), "V7", fmt.Sprintf("%s %s has more than two lists", key, validation.Quote(text)),
+		r.Add(q.Subject, positionOf(n), "V7", fmt.Sprintf("%s %s has more than two lists", key, validation.Quote(text)),
 			withoutSpaces(text, "users, one space, groups; the names of a list are separated by commas without spaces"))
 	case errors.Is(err, security.ErrLeadingSpace):
-		r.Add(q, positionOf(n), "L1", fmt.Sprintf("%s %s begins with a space but has two lists", key, validation.Quote(text)),
+		r.Add(q.Subject, positionOf(n), "L1",
+			fmt.Sprintf("%s %s begins with a space but has two lists", key, validation.Quote(text)),
 			"drop the space; it stands for an empty list of users")
 	}
 	for _, name := range illegal {
@@ -213,7 +224,7 @@ func (r *reader) acl(q *validation.QueueDraft, key string, n *yaml.Node) securit
 		case security.IsUserName(name):
 			hint = validation.GroupNameHint
 		}
-		r.Add(q, positionOf(n), "acl-name", message, hint)
+		r.Add(q.Subject, positionOf(n), "acl-name", message, hint)
 	}
 	return acl
 }
@@ -232,22 +243,20 @@ func withoutSpaces(text, hint string) string {
 }
 
 // template reads a child template, or returns nil if it is empty (QUE-22).
-func (r *reader) template(q *validation.QueueDraft, n *yaml.Node) *validation.ChildTemplateDraft {
+func (r *reader) template(q *validation.Queue, n *yaml.Node) *configs.ChildTemplate {
 	if isNull(n) {
 		return nil
 	}
-	fields := r.fields(q, "childtemplate", n, &templateMapping)
-	t := &validation.ChildTemplateDraft{Position: positionOf(n)}
-	t.MaxApplications = r.count(q, "childtemplate maxapplications", fields["maxapplications"])
-	written := r.settings(q, "childtemplate properties", fields["properties"])
-	t.TooManyProperties = len(written) > validation.MaxProperties
-	for _, s := range written {
-		if s.Name.Text != "" && s.Value.Text != "" {
-			t.Settings = append(t.Settings, s)
-		}
+	fields, t := r.fields(q.Subject, "childtemplate", n, &templateMapping), &configs.ChildTemplate{}
+	r.count(&t.MaxApplications, q.Subject, "childtemplate maxapplications", fields["maxapplications"])
+	t.Properties = r.properties(q.Subject, "childtemplate properties", fields["properties"])
+	if len(t.Properties) > validation.MaxProperties {
+		r.Add(q.Subject, positionOf(n), "bound-properties",
+			fmt.Sprintf("the childtemplate has more than %d properties", validation.MaxProperties), "")
 	}
-	t.Max, t.Guaranteed = r.resources(q, "childtemplate resources", fields["resources"], "L2")
-	if t.IsEmpty() {
+	maps.DeleteFunc(t.Properties, func(name, value string) bool { return name == "" || value == "" })
+	r.resources(&t.Max, &t.Guaranteed, q.Subject, "childtemplate resources", fields["resources"], "L2")
+	if t.MaxApplications == 0 && len(t.Properties) == 0 && t.Max.IsUnlimited() && t.Guaranteed.IsEmpty() {
 		return nil
 	}
 	return t

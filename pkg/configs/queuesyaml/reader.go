@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"time"
 
 	"gopkg.in/yaml.v3"
@@ -13,7 +12,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 )
 
-// reader turns YAML nodes into drafts. It reports each problem and continues; a missing or
+// reader turns YAML nodes into a tree. It reports each problem and continues; a missing or
 // null node is read as the zero value (CFG-11).
 type reader struct {
 	validation.Report
@@ -38,7 +37,7 @@ func newReader(o Options) *reader {
 	return &reader{Report: validation.Report{Yield: o.Yield}, options: o, resourceUses: validation.NewResourceUses()}
 }
 
-func positionOf(n *yaml.Node) validation.Position { return validation.At(n.Line, n.Column) }
+func positionOf(n *yaml.Node) validation.Position { return validation.PositionOf(n) }
 
 // pair is one entry of a mapping.
 type pair struct {
@@ -48,13 +47,13 @@ type pair struct {
 
 // pairs returns the entries of a mapping in the order of the document. It reports duplicate
 // keys and leaves them out (CFG-3).
-func (r *reader) pairs(o validation.Subject, what string, n *yaml.Node) []pair {
+func (r *reader) pairs(o *validation.Subject, what string, n *yaml.Node) []pair {
 	return r.pairsUpTo(math.MaxInt, o, what, n)
 }
 
 // pairsUpTo is pairs for at most most entries. Further entries are neither read nor checked, so
 // it is only for mappings where that many entries are refused.
-func (r *reader) pairsUpTo(most int, o validation.Subject, what string, n *yaml.Node) []pair {
+func (r *reader) pairsUpTo(most int, o *validation.Subject, what string, n *yaml.Node) []pair {
 	if isNull(n) {
 		return nil
 	}
@@ -106,7 +105,7 @@ func indexOfKey(name string, pairs []pair, table map[string]int) int {
 }
 
 // list returns the elements of a list.
-func (r *reader) list(o validation.Subject, what string, n *yaml.Node) []*yaml.Node {
+func (r *reader) list(o *validation.Subject, what string, n *yaml.Node) []*yaml.Node {
 	if isNull(n) {
 		return nil
 	}
@@ -119,9 +118,10 @@ func (r *reader) list(o validation.Subject, what string, n *yaml.Node) []*yaml.N
 
 // mappings returns the elements of a list of mappings. A null element counts as an empty
 // mapping, in which required keys are missing.
-func (r *reader) mappings(o validation.Subject, what string, n *yaml.Node) []*yaml.Node {
-	var out []*yaml.Node
-	for _, x := range r.list(o, what, n) {
+func (r *reader) mappings(o *validation.Subject, what string, n *yaml.Node) []*yaml.Node {
+	list := r.list(o, what, n)
+	out := make([]*yaml.Node, 0, len(list))
+	for _, x := range list {
 		r.Yield()
 		if isNull(x) || x.Kind == yaml.MappingNode {
 			out = append(out, x)
@@ -132,8 +132,23 @@ func (r *reader) mappings(o validation.Subject, what string, n *yaml.Node) []*ya
 	return out
 }
 
+// parts reads a list of mappings into parts of the tree. Their addresses do not change, because positions are found by
+// them.
+func parts[T any](r *reader, o *validation.Subject, what string, n *yaml.Node, read func(to *T, n *yaml.Node)) []T {
+	list := r.mappings(o, what, n)
+	if len(list) == 0 {
+		return nil
+	}
+	out := make([]T, len(list))
+	for i, x := range list {
+		r.Record(&out[i], x)
+		read(&out[i], x)
+	}
+	return out
+}
+
 // text returns a text. Numbers, booleans and dates are texts as they are written (CFG-9).
-func (r *reader) text(o validation.Subject, what string, n *yaml.Node) string {
+func (r *reader) text(o *validation.Subject, what string, n *yaml.Node) string {
 	if n == nil {
 		return ""
 	}
@@ -144,22 +159,17 @@ func (r *reader) text(o validation.Subject, what string, n *yaml.Node) string {
 	return textOf(n)
 }
 
-// tokens returns a list of texts.
-func (r *reader) tokens(o validation.Subject, what string, n *yaml.Node) []validation.Token {
-	list := r.list(o, what, n)
-	if len(list) == 0 {
-		return nil
-	}
-	out := make([]validation.Token, 0, len(list))
-	for _, x := range list {
+// texts returns a list of texts.
+func (r *reader) texts(o *validation.Subject, what string, n *yaml.Node) (out []string) {
+	for _, x := range r.list(o, what, n) {
 		r.Yield()
-		out = append(out, validation.TokenAt(positionOf(x), r.text(o, "an element of "+what, x)))
+		out = append(out, r.text(o, "an element of "+what, x))
 	}
 	return out
 }
 
 // flag returns a boolean, or defaultValue if it is missing.
-func (r *reader) flag(o validation.Subject, what string, n *yaml.Node, defaultValue bool) bool {
+func (r *reader) flag(o *validation.Subject, what string, n *yaml.Node, defaultValue bool) bool {
 	if isNull(n) {
 		return defaultValue
 	}
@@ -171,22 +181,19 @@ func (r *reader) flag(o validation.Subject, what string, n *yaml.Node, defaultVa
 	return b
 }
 
-// count returns a whole number, zero or more.
-func (r *reader) count(o validation.Subject, what string, n *yaml.Node) validation.Count {
-	if isNull(n) {
-		return validation.Count{OK: true}
+// count reads a whole number, zero or more, and reports whether it is legal.
+func (r *reader) count(to *uint64, o *validation.Subject, what string, n *yaml.Node) bool {
+	if isNull(n) || n.Kind == yaml.ScalarNode && n.Tag == "!!int" && n.Decode(to) == nil {
+		return true
 	}
-	c := validation.Count{Position: positionOf(n)}
-	if n.Kind != yaml.ScalarNode || n.Tag != "!!int" || n.Decode(&c.N) != nil {
-		r.wrongType(o, what, n, "a whole number, zero or more")
-		return c
-	}
-	c.OK = true
-	return c
+	*to = 0
+	r.MarkMisread(to)
+	r.wrongType(o, what, n, "a whole number, zero or more")
+	return false
 }
 
 // duration returns a duration of zero or more, or defaultValue if it is missing.
-func (r *reader) duration(o validation.Subject, what string, n *yaml.Node, defaultValue time.Duration) time.Duration {
+func (r *reader) duration(o *validation.Subject, what string, n *yaml.Node, defaultValue time.Duration) time.Duration {
 	if isNull(n) {
 		return defaultValue
 	}
@@ -199,7 +206,7 @@ func (r *reader) duration(o validation.Subject, what string, n *yaml.Node, defau
 }
 
 // number returns a weight. It may be negative, but not infinite or undefined.
-func (r *reader) number(o validation.Subject, what string, n *yaml.Node) (f float64, ok bool) {
+func (r *reader) number(o *validation.Subject, what string, n *yaml.Node) (f float64, ok bool) {
 	numeric := n.Kind == yaml.ScalarNode && (n.Tag == "!!int" || n.Tag == "!!float")
 	if !numeric || n.Decode(&f) != nil || math.IsNaN(f) || math.IsInf(f, 0) {
 		r.wrongType(o, what, n, "a number")
@@ -259,6 +266,3 @@ func peek(n *yaml.Node, name string) string {
 	}
 	return ""
 }
-
-// element is the name of the i-th element of a list, for paths.
-func element(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }

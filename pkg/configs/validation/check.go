@@ -1,25 +1,24 @@
 // Package validation has the rules that a configuration must keep, and the problems of one that does not.
 //
-// A draft is a configuration as decoded, with the position of each value; it may be invalid. A
+// A Tree is a configuration as read, which may be invalid, with the positions of its values in Sources. A
 // Report collects problems, each with its position, path and rule. Check applies the rules that compare
-// several values to a draft, and Build turns a draft without errors into the typed settings of package
-// configs. Package validation knows no YAML: package queuesyaml reads a text into drafts, and reports
-// values that cannot be read.
+// several values to a tree, and Finish resolves what queues inherit in one without errors. Package queuesyaml reads a
+// text into a tree, and reports values that cannot be read.
 //
-// Invariant: a draft whose Report has no errors builds without a further check.
+// Invariant: a tree whose Report has no errors is finished without a further check.
 package validation
 
 // Check applies all rules that compare several values of a document.
-func (r *Report) Check(d *DocumentDraft) {
-	r.checkPartitions(d.Partitions)
-	CheckNamed(r, d.Classes)
-	CheckNamed(r, d.Budgets)
-	r.checkClassQuotas(d.Partitions, d.Classes, d.HasClasses)
-	r.checkHasPartition(d)
+func (r *Report) Check(t *Tree) {
+	r.checkPartitions(t.Partitions)
+	CheckNamed(r, t.Classes)
+	CheckNamed(r, t.Budgets)
+	r.checkClassQuotas(t)
+	r.checkHasPartition(t)
 }
 
 // checkPartitions applies the rules that compare several values of the partitions.
-func (r *Report) checkPartitions(partitions []*PartitionDraft) {
+func (r *Report) checkPartitions(partitions []*Partition) {
 	r.checkPartitionNames(partitions)
 	r.checkDefaultPartition(partitions)
 	for _, p := range partitions {
@@ -34,7 +33,7 @@ func (r *Report) checkPartitions(partitions []*PartitionDraft) {
 }
 
 // checkQueues applies the rules about q and the queues below it.
-func (r *Report) checkQueues(q *QueueDraft) {
+func (r *Report) checkQueues(q *Queue) {
 	r.checkChildNames(q)
 	r.checkMaxApplications(q)
 	r.checkLimits(q, q.Limits)

@@ -2,6 +2,8 @@ package validation
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/canopy-scheduler/canopy/pkg/limits"
 	"github.com/canopy-scheduler/canopy/pkg/names"
@@ -17,22 +19,21 @@ type classQuotaCheck struct {
 	names []string        // the names in known, for suggestions
 }
 
-// checkClassQuotas applies the rules about class quotas to all partitions. listed is whether the
-// document lists priority classes.
-func (r *Report) checkClassQuotas(partitions []*PartitionDraft, classes []*ClassDraft, listed bool) {
+// checkClassQuotas applies the rules about class quotas to all partitions.
+func (r *Report) checkClassQuotas(t *Tree) {
 	c := classQuotaCheck{Report: r}
-	if listed {
+	if t.Config.HasClasses {
 		c.known = map[string]bool{}
 		system := priorities.Registry{}
 		for _, x := range system.All() {
 			c.known[x.Name] = true
 		}
-		for _, d := range classes {
-			c.known[d.Object.Name] = true
+		for _, x := range t.Classes {
+			c.known[x.Name] = true
 		}
-		c.names = sortedKeys(c.known)
+		c.names = slices.Sorted(maps.Keys(c.known))
 	}
-	for _, p := range partitions {
+	for _, p := range t.Partitions {
 		covered := classCoverage{included: map[string]bool{}, excluded: map[string]int{}}
 		c.checkQueue(p.Root, &covered)
 		c.checkNeedingQuota(p, &covered)
@@ -47,16 +48,16 @@ type classCoverage struct {
 	excluded   map[string]int  // by class: number of quotas with NotIn that exclude it
 }
 
-func (f *classCoverage) add(s *ClassSelectorDraft) {
+func (f *classCoverage) add(s *limits.Selector) {
 	switch s.Operator {
 	case limits.In:
-		for _, w := range s.Classes {
-			f.included[w.Text] = true
+		for _, class := range s.Classes {
+			f.included[class] = true
 		}
 	case limits.NotIn:
 		f.notInCount++
-		for _, w := range s.Classes {
-			f.excluded[w.Text]++
+		for _, class := range s.Classes {
+			f.excluded[class]++
 		}
 	case limits.Exists:
 		f.matchesAny = true
@@ -68,26 +69,28 @@ func (f *classCoverage) covers(class string) bool {
 }
 
 // checkNeedingQuota checks classesneedingquota, the selectors of the asks that need a class quota.
-func (c *classQuotaCheck) checkNeedingQuota(p *PartitionDraft, covered *classCoverage) {
+func (c *classQuotaCheck) checkNeedingQuota(p *Partition, covered *classCoverage) {
 	seen := map[string]Position{}
-	for _, s := range p.ClassesNeedingQuota {
-		c.checkSelector(p, s)
-		if s.Broken {
+	for i := range p.ClassesNeedingQuota {
+		s := &p.ClassesNeedingQuota[i]
+		c.checkSelector(p.Subject, s)
+		if c.IsMisread(s) {
 			continue
 		}
-		if first, twice := seen[s.text]; twice {
-			c.Add(p, s.Position, "classquota-selector", fmt.Sprintf("the same selector is in line %d already", first.Line), "")
+		if first, twice := seen[matchText(s)]; twice {
+			c.Add(p.Subject, c.At(s), "classquota-selector",
+				fmt.Sprintf("the same selector is in line %d already", first.Line), "")
 			continue
 		}
-		seen[s.text] = s.Position
+		seen[matchText(s)] = c.At(s)
 		if s.Operator != limits.In {
 			continue
 		}
-		for _, w := range s.Classes {
-			if !covered.covers(w.Text) {
-				c.Add(p, w.Position, "classquota-uncovered",
+		for j, class := range s.Classes {
+			if !covered.covers(class) {
+				c.Add(p.Subject, c.At(s, "classes", j), "classquota-uncovered",
 					fmt.Sprintf("no queue has a class quota that counts asks of class %s, "+
-						"so all of them are rejected", Quote(w.Text)), "")
+						"so all of them are rejected", Quote(class)), "")
 			}
 		}
 	}
@@ -95,23 +98,25 @@ func (c *classQuotaCheck) checkNeedingQuota(p *PartitionDraft, covered *classCov
 
 // checkQueue checks the class quotas of a queue and of the queues below it. Requires: the parent was
 // checked before.
-func (c *classQuotaCheck) checkQueue(q *QueueDraft, covered *classCoverage) {
+func (c *classQuotaCheck) checkQueue(q *Queue, covered *classCoverage) {
 	seen := map[string]Position{}
-	byHolder := map[string]Token{} // match and holder to the name of the quota
-	for _, d := range q.ClassQuotas {
+	byHolder := map[string]quotaHolder{} // by match and holder
+	for i := range q.ClassQuotas {
+		d := &q.ClassQuotas[i]
 		c.checkQuotaName(q, d, seen)
-		if d.Match == nil {
-			c.Add(q, d.Position, "classquota-operator", `key "match" is missing in a class quota`,
-				"it selects the asks that the quota counts; "+OperatorHint)
+		if c.isSet(d, "match") {
+			c.checkSelector(q.Subject, &d.Match)
 		} else {
-			c.checkSelector(q, d.Match)
+			c.MarkMisread(&d.Match)
+			c.Add(q.Subject, c.At(d), "classquota-operator", `key "match" is missing in a class quota`,
+				"it selects the asks that the quota counts; "+OperatorHint)
 		}
 		c.checkHard(q, d)
 		c.checkHolders(q, d)
-		if d.Match == nil || d.Match.Broken {
+		if c.IsMisread(&d.Match) {
 			continue
 		}
-		covered.add(d.Match)
+		covered.add(&d.Match)
 		c.checkDuplicateHolders(q, d, byHolder)
 		c.checkParentQuotas(q, d)
 	}
@@ -120,70 +125,73 @@ func (c *classQuotaCheck) checkQueue(q *QueueDraft, covered *classCoverage) {
 	}
 }
 
-func (c *classQuotaCheck) checkQuotaName(q *QueueDraft, d *ClassQuotaDraft, seen map[string]Position) {
-	name := d.Name.Text
-	if reason := classNameProblem(name); reason != "" {
-		c.Add(q, d.Name.Position, "classquota-name", "the class quota: "+reason, "")
+func (c *classQuotaCheck) checkQuotaName(q *Queue, d *limits.ClassQuota, seen map[string]Position) {
+	where := c.At(d, "name")
+	if reason := classNameProblem(d.Name); reason != "" {
+		c.Add(q.Subject, where, "classquota-name", "the class quota: "+reason, "")
 		return
 	}
-	if first, twice := seen[name]; twice {
-		c.Add(q, d.Name.Position, "classquota-name",
-			fmt.Sprintf("the queue has a class quota %s in line %d already", Quote(name), first.Line), "")
+	if first, twice := seen[d.Name]; twice {
+		c.Add(q.Subject, where, "classquota-name",
+			fmt.Sprintf("the queue has a class quota %s in line %d already", Quote(d.Name), first.Line), "")
 		return
 	}
-	seen[name] = d.Name.Position
+	seen[d.Name] = where
 }
 
 // checkSelector checks an operator against its classes.
-func (c *classQuotaCheck) checkSelector(o Subject, s *ClassSelectorDraft) {
-	if s.Broken {
+func (c *classQuotaCheck) checkSelector(o *Subject, s *limits.Selector) {
+	if c.IsMisread(s) {
 		return
 	}
 	wrong := func(where Position, message, hint string) {
-		s.Broken = true
+		c.MarkMisread(s)
 		c.Add(o, where, "classquota-selector", message, hint)
 	}
 	switch needs := s.Operator.NeedsClasses(); {
 	case needs && len(s.Classes) == 0:
-		wrong(s.Position, fmt.Sprintf("operator %s needs classes", s.Operator), "classes: [a, b]")
+		wrong(c.At(s), fmt.Sprintf("operator %s needs classes", s.Operator), "classes: [a, b]")
 	case !needs && len(s.Classes) > 0:
-		wrong(s.Classes[0].Position, fmt.Sprintf("operator %s takes no classes", s.Operator),
+		wrong(c.At(s, "classes", 0), fmt.Sprintf("operator %s takes no classes", s.Operator),
 			"only In and NotIn take classes")
 	}
 	seen := map[string]bool{}
-	for _, w := range s.Classes {
-		if reason := classNameProblem(w.Text); reason != "" {
-			wrong(w.Position, fmt.Sprintf("%s cannot be a priority class: %s", Quote(w.Text), reason), "")
+	for i, class := range s.Classes {
+		if reason := classNameProblem(class); reason != "" {
+			wrong(c.At(s, "classes", i), fmt.Sprintf("%s cannot be a priority class: %s", Quote(class), reason), "")
 			continue
 		}
-		if seen[w.Text] {
-			wrong(w.Position, fmt.Sprintf("class %s is in the list already", Quote(w.Text)), "")
+		if seen[class] {
+			wrong(c.At(s, "classes", i), fmt.Sprintf("class %s is in the list already", Quote(class)), "")
 			continue
 		}
-		seen[w.Text] = true
-		if c.known != nil && !c.known[w.Text] {
-			c.Add(o, w.Position, "classquota-class", fmt.Sprintf("there is no priority class %s", Quote(w.Text)),
-				DidYouMean(w.Text, c.names))
+		seen[class] = true
+		if c.known != nil && !c.known[class] {
+			c.Add(o, c.At(s, "classes", i), "classquota-class", fmt.Sprintf("there is no priority class %s", Quote(class)),
+				DidYouMean(class, c.names))
 		}
-	}
-	if !s.Broken {
-		s.text = s.build().String()
 	}
 }
 
-func (c *classQuotaCheck) checkHard(q *QueueDraft, d *ClassQuotaDraft) {
-	if len(d.Hard.Texts) == 0 && !d.Hard.Broken {
-		c.Add(q, positionOr(d.Hard.Position, d.Position), "classquota-hard", "the class quota limits nothing",
+// matchText identifies the asks that a selector matches. The order of its classes has no meaning.
+func matchText(s *limits.Selector) string {
+	return limits.Selector{Operator: s.Operator, Classes: slices.Sorted(slices.Values(s.Classes))}.String()
+}
+
+func (c *classQuotaCheck) checkHard(q *Queue, d *limits.ClassQuota) {
+	if d.Hard.IsUnlimited() && !c.IsMisread(&d.Hard) {
+		c.Add(q.Subject, c.At(d, "hard"), "classquota-hard", "the class quota limits nothing",
 			"hard: {pods: 10}; zero forbids")
 	}
 }
 
 // checkHolders checks the names of users and groups.
-func (c *classQuotaCheck) checkHolders(q *QueueDraft, d *ClassQuotaDraft) {
-	check := func(kind string, names []Token, legal func(string) bool, hint string) {
-		for _, w := range names {
-			if !isWildcard(w) && !legal(w.Text) {
-				c.Add(q, w.Position, "classquota-holder", fmt.Sprintf("%s name %s is not legal", kind, Quote(w.Text)), hint)
+func (c *classQuotaCheck) checkHolders(q *Queue, d *limits.ClassQuota) {
+	check := func(kind string, names []string, legal func(string) bool, hint string) {
+		for i, name := range names {
+			if name != limits.Wildcard && !legal(name) {
+				c.Add(q.Subject, c.At(d, kind+"s", i), "classquota-holder",
+					fmt.Sprintf("%s name %s is not legal", kind, Quote(name)), hint)
 			}
 		}
 	}
@@ -191,60 +199,67 @@ func (c *classQuotaCheck) checkHolders(q *QueueDraft, d *ClassQuotaDraft) {
 	check("group", d.Groups, security.IsGroupName, GroupNameHint)
 }
 
+// quotaHolder is a user, a group, or all users, for whom a class quota is.
+type quotaHolder struct {
+	Position
+	quota string
+}
+
 // checkDuplicateHolders refuses a second quota of the same match for a user, for a group or for all
 // users: it would be ambiguous which of the two counts.
-func (c *classQuotaCheck) checkDuplicateHolders(q *QueueDraft, d *ClassQuotaDraft, byHolder map[string]Token) {
+func (c *classQuotaCheck) checkDuplicateHolders(q *Queue, d *limits.ClassQuota, byHolder map[string]quotaHolder) {
+	match := matchText(&d.Match)
 	claim := func(holder string, where Position) {
-		key := d.Match.text + "\n" + holder
+		key := match + "\n" + holder
 		if first, ok := byHolder[key]; ok {
-			c.Add(q, where, "classquota-holder", fmt.Sprintf("quota %s in line %d has the same match and is for %s already",
-				Quote(first.Text), first.Line, holder), "")
+			c.Add(q.Subject, where, "classquota-holder",
+				fmt.Sprintf("quota %s in line %d has the same match and is for %s already", Quote(first.quota), first.Line,
+					holder), "")
 			return
 		}
-		byHolder[key] = Token{where, d.Name.Text}
+		byHolder[key] = quotaHolder{where, d.Name}
 	}
-	if len(d.Users)+len(d.Groups) == 0 {
-		claim("all users together", d.Position)
+	if d.CountsAllUsers() {
+		claim("all users together", c.At(d))
 	}
-	for _, w := range d.Users {
-		claim("user "+Quote(w.Text), w.Position)
+	for i, name := range d.Users {
+		claim("user "+Quote(name), c.At(d, "users", i))
 	}
-	for _, w := range d.Groups {
-		claim("group "+Quote(w.Text), w.Position)
+	for i, name := range d.Groups {
+		claim("group "+Quote(name), c.At(d, "groups", i))
 	}
 }
 
 // checkParentQuotas compares a quota for all users with the quotas for all users and of the same match in
 // the queues above: a higher quantity could never be used.
-func (c *classQuotaCheck) checkParentQuotas(q *QueueDraft, d *ClassQuotaDraft) {
-	if !d.countsAllUsers() {
+func (c *classQuotaCheck) checkParentQuotas(q *Queue, d *limits.ClassQuota) {
+	if !d.CountsAllUsers() {
 		return
 	}
-	if q.classQuotaByMatch == nil {
-		q.classQuotaByMatch = map[string]*ClassQuotaDraft{}
+	if q.quotaByMatch == nil {
+		q.quotaByMatch = map[string]*limits.ClassQuota{}
 	}
-	q.classQuotaByMatch[d.Match.text] = d
-	for _, name := range sortedKeys(d.Hard.N) {
-		for up := q.ParentQueue; up != nil; up = up.ParentQueue {
-			other := up.classQuotaByMatch[d.Match.text]
+	match := matchText(&d.Match)
+	q.quotaByMatch[match] = d
+	for name, n := range d.Hard.All() {
+		for up := q.Above; up != nil; up = up.Above {
+			other := up.quotaByMatch[match]
 			if other == nil {
 				continue
 			}
-			most, limited := other.Hard.N[name]
+			most, limited := other.Hard.Get(name)
 			if !limited {
 				continue
 			}
-			if d.Hard.N[name] > most {
-				c.Add(q, d.Hard.Positions[name], "classquota-above", fmt.Sprintf("hard %s %s is more than the %s of quota %s in %s",
-					name, resources.FormatQuantity(name, d.Hard.N[name]), resources.FormatQuantity(name, most), Quote(other.Name.Text),
-					up.path()), "")
+			if n > most {
+				c.Add(q.Subject, c.At(d, "hard", name), "classquota-above",
+					fmt.Sprintf("hard %s %s is more than the %s of quota %s in %s", name, resources.FormatQuantity(name, n),
+						resources.FormatQuantity(name, most), Quote(other.Name), up.path()), "")
 			}
 			break
 		}
 	}
 }
-
-func (d *ClassQuotaDraft) countsAllUsers() bool { return len(d.Users)+len(d.Groups) == 0 }
 
 // classNameProblem is the reason why a name cannot name a class or a class quota; empty: it can.
 func classNameProblem(name string) string {

@@ -12,21 +12,22 @@ import (
 type effectiveLimit struct {
 	max             resources.Limit
 	maxApplications uint64 // 0: not limited
-	setBy           *QueueDraft
+	setBy           *Queue
 }
 
 // checkInheritedLimits applies V20 and V21 (CFG-63, CFG-64). Requires: the parent was checked before.
-func (r *Report) checkInheritedLimits(q *QueueDraft) {
+func (r *Report) checkInheritedLimits(q *Queue) {
 	if len(q.Children) > 0 && len(q.Limits) > 0 {
 		q.effectiveLimits = map[limitHolder]effectiveLimit{}
 	}
-	for _, l := range q.Limits {
-		own := effectiveLimit{resources.LimitFromMap(l.Max.N), l.MaxApplications.N, q}
-		for _, w := range l.Users {
-			r.checkInherited(q, l, own, limitHolder{"user", w.Text})
+	for i := range q.Limits {
+		l := &q.Limits[i]
+		own := effectiveLimit{l.MaxResources, l.MaxApplications, q}
+		for _, name := range l.Users {
+			r.checkInherited(q, l, own, limitHolder{"user", name})
 		}
-		for _, w := range l.Groups {
-			r.checkInherited(q, l, own, limitHolder{"group", w.Text})
+		for _, name := range l.Groups {
+			r.checkInherited(q, l, own, limitHolder{"group", name})
 		}
 	}
 }
@@ -38,26 +39,27 @@ func (l limitHolder) String() string { return l.kind + " " + Quote(l.name) }
 
 // checkInherited compares the limit of one user or group with the effective limit in the
 // queues above: that of the same name or, without one, that of the wildcard.
-func (r *Report) checkInherited(q *QueueDraft, l *LimitDraft, own effectiveLimit, holder limitHolder) {
+func (r *Report) checkInherited(q *Queue, l *limits.Limit, own effectiveLimit, holder limitHolder) {
 	r.Yield()
-	above, named := q.ParentQueue.inheritedLimit(holder)
+	above, named := q.Above.inheritedLimit(holder)
 	if !named {
-		above, _ = q.ParentQueue.inheritedLimit(limitHolder{holder.kind, limits.Wildcard})
+		above, _ = q.Above.inheritedLimit(limitHolder{holder.kind, limits.Wildcard})
 	}
 	for name, most := range above.max.All() {
-		if n, ok := l.Max.N[name]; ok && n > most {
-			r.Add(q, l.Max.Positions[name], "V20", fmt.Sprintf("maxresources %s %s for %s is more than the %s of %s",
-				name, resources.FormatQuantity(name, n), holder, resources.FormatQuantity(name, most), above.setBy.path()), "")
+		if n, ok := l.MaxResources.Get(name); ok && n > most {
+			r.Add(q.Subject, r.At(l, "maxresources", name), "V20",
+				fmt.Sprintf("maxresources %s %s for %s is more than the %s of %s", name, resources.FormatQuantity(name, n),
+					holder, resources.FormatQuantity(name, most), above.setBy.path()), "")
 		}
 	}
-	if most := above.maxApplications; most != 0 && l.MaxApplications.OK {
-		switch n := l.MaxApplications.N; {
+	if most := above.maxApplications; most != 0 && !r.IsMisread(&l.MaxApplications) {
+		switch n := l.MaxApplications; {
 		case n == 0:
-			r.Add(q, positionOr(l.MaxApplications.Position, l.Position), "V21",
+			r.Add(q.Subject, r.applicationsAt(l), "V21",
 				fmt.Sprintf("maxapplications for %s is unlimited, but %d in %s", holder, most, above.setBy.path()),
-				fmt.Sprintf("set it to a number from 1 to %d", smallerBound(most, q.MaxApplications.N)))
+				fmt.Sprintf("set it to a number from 1 to %d", smallerBound(most, q.MaxApplications)))
 		case n > most:
-			r.Add(q, l.MaxApplications.Position, "V21", fmt.Sprintf("maxapplications %d for %s is more than the %d of %s",
+			r.Add(q.Subject, r.applicationsAt(l), "V21", fmt.Sprintf("maxapplications %d for %s is more than the %d of %s",
 				n, holder, most, above.setBy.path()), "")
 		}
 	}
@@ -70,8 +72,8 @@ func (r *Report) checkInherited(q *QueueDraft, l *LimitDraft, own effectiveLimit
 }
 
 // inheritedLimit is the effective limit of the nearest queue, from q upwards, that has one for the holder.
-func (q *QueueDraft) inheritedLimit(holder limitHolder) (effectiveLimit, bool) {
-	for ; q != nil; q = q.ParentQueue {
+func (q *Queue) inheritedLimit(holder limitHolder) (effectiveLimit, bool) {
+	for ; q != nil; q = q.Above {
 		if a, ok := q.effectiveLimits[holder]; ok {
 			return a, true
 		}

@@ -2,7 +2,6 @@ package validation
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/canopy-scheduler/canopy/pkg/limits"
@@ -12,93 +11,92 @@ import (
 
 // checkPartitionLimits applies V9 and V10: the limits of a partition are those of its
 // root queue, so both may be written only if they are the same (CFG-32, CFG-53).
-func (r *Report) checkPartitionLimits(p *PartitionDraft) {
+func (r *Report) checkPartitionLimits(p *Partition) {
 	switch {
 	case len(p.Limits) == 0:
 	case len(p.Root.Limits) == 0:
 		p.Root.Limits = p.Limits
 	case !slices.EqualFunc(p.Limits, p.Root.Limits, sameLimit):
-		r.Add(p, p.LimitsAt, "V9", "the partition's limits differ from those of its root queue",
+		r.Add(p.Subject, r.At(p.Partition, "limits"), "V9", "the partition's limits differ from those of its root queue",
 			"keep one of the two; they mean the same")
 		r.checkLimits(p.Root, p.Limits)
 	}
 }
 
-func sameLimit(a, b *LimitDraft) bool {
-	sameWord := func(v, w Token) bool { return v.Text == w.Text }
-	return a.Description == b.Description && a.MaxApplications.N == b.MaxApplications.N &&
-		slices.EqualFunc(a.Users, b.Users, sameWord) && slices.EqualFunc(a.Groups, b.Groups, sameWord) &&
-		maps.Equal(a.Max.Texts, b.Max.Texts)
+func sameLimit(a, b limits.Limit) bool {
+	return a.Description == b.Description && a.Bound().Equal(b.Bound()) && slices.Equal(a.Users, b.Users) &&
+		slices.Equal(a.Groups, b.Groups)
 }
 
 // checkLimits applies V11 to V19 to the limits of one queue (CFG-54 to CFG-62). A name
 // must be unique over all limits of the queue.
-func (r *Report) checkLimits(q *QueueDraft, list []*LimitDraft) {
+func (r *Report) checkLimits(q *Queue, list []limits.Limit) {
 	users := limitNames{Report: r, q: q, kind: "user", legal: security.IsUserName, hint: UserNameHint}
 	groups := limitNames{Report: r, q: q, kind: "group", legal: security.IsGroupName, hint: GroupNameHint}
-	for _, l := range list {
-		if len(l.Users) == 0 && len(l.Groups) == 0 && !l.Broken {
-			r.Add(q, l.Position, "V11", "the limit is for no user and no group", "users: ['*'] is for every user")
+	for i := range list {
+		l := &list[i]
+		if len(l.Users) == 0 && len(l.Groups) == 0 && !r.IsMisread(l) {
+			r.Add(q.Subject, r.At(l), "V11", "the limit is for no user and no group", "users: ['*'] is for every user")
 		}
-		users.checkNames(l.Users)
-		groups.checkNames(l.Groups)
-		if star := slices.IndexFunc(l.Groups, isWildcard); star >= 0 && len(groups.seen) == 1 {
-			r.Add(q, l.Groups[star].Position, "V15",
+		users.checkNames(l, l.Users)
+		groups.checkNames(l, l.Groups)
+		if star := slices.Index(l.Groups, limits.Wildcard); star >= 0 && len(groups.seen) == 1 {
+			r.Add(q.Subject, r.At(l, "groups", star), "V15",
 				"a limit for every other group needs a group with a limit of its own", "")
 		}
 		r.checkLimitSize(q, l)
 	}
 }
 
-func isWildcard(w Token) bool { return w.Text == limits.Wildcard }
-
 // limitNames are the users, or the groups, named so far by the limits of one queue.
 type limitNames struct {
 	*Report
-	q     *QueueDraft
-	kind  string
+	q     *Queue
+	kind  string // user or group
 	legal func(string) bool
 	hint  string
 	seen  map[string]bool
 }
 
 // checkNames applies V12, V13 and V14 to the names of one more limit.
-func (s *limitNames) checkNames(names []Token) {
+func (s *limitNames) checkNames(l *limits.Limit, names []string) {
 	if s.seen == nil {
 		s.seen = make(map[string]bool, len(names))
 	}
-	for _, w := range names {
+	for i, name := range names {
 		s.Yield()
-		switch {
-		case s.seen[w.Text]:
-			s.Add(s.q, w.Position, "V13", fmt.Sprintf("%s %s has a limit in this queue already", s.kind, Quote(w.Text)), "")
-		case !isWildcard(w) && !s.legal(w.Text):
-			s.Add(s.q, w.Position, "V12", fmt.Sprintf("%s name %s is not legal", s.kind, Quote(w.Text)), s.hint)
-		case s.seen[limits.Wildcard]:
-			s.Add(s.q, w.Position, "V14", fmt.Sprintf("%s %s comes after the wildcard", s.kind, Quote(w.Text)),
-				"put the limit with * last")
+		add := func(rule, format, hint string) {
+			s.Add(s.q.Subject, s.At(l, s.kind+"s", i), rule, fmt.Sprintf(format, s.kind, Quote(name)), hint)
 		}
-		s.seen[w.Text] = true
+		switch {
+		case s.seen[name]:
+			add("V13", "%s %s has a limit in this queue already", "")
+		case name != limits.Wildcard && !s.legal(name):
+			add("V12", "%s name %s is not legal", s.hint)
+		case s.seen[limits.Wildcard]:
+			add("V14", "%s %s comes after the wildcard", "put the limit with * last")
+		}
+		s.seen[name] = true
 	}
 }
 
 // checkLimitSize applies V16 to V19.
-func (r *Report) checkLimitSize(q *QueueDraft, l *LimitDraft) {
-	if l.Max.isZero() {
-		r.Add(q, l.Max.Position, "V16", "all maxresources are zero", "at least one must be above zero")
+func (r *Report) checkLimitSize(q *Queue, l *limits.Limit) {
+	if r.isZero(&l.MaxResources, l.MaxResources.All()) {
+		r.Add(q.Subject, r.At(l, "maxresources"), "V16", "all maxresources are zero", "at least one must be above zero")
 	}
-	if l.MaxApplications.N == 0 && l.MaxApplications.OK && len(l.Max.Texts) == 0 && !l.Broken {
-		r.Add(q, l.Position, "V17", "the limit has neither maxresources nor maxapplications", "")
+	if l.MaxApplications == 0 && l.MaxResources.IsUnlimited() && !r.IsMisread(l) {
+		r.Add(q.Subject, r.At(l), "V17", "the limit has neither maxresources nor maxapplications", "")
 	}
-	if most := q.MaxApplications.N; most != 0 && l.MaxApplications.N > most {
-		r.Add(q, l.MaxApplications.Position, "V18",
-			fmt.Sprintf("maxapplications %d of the limit is more than the queue's %d", l.MaxApplications.N, most), "")
+	if most := q.MaxApplications; most != 0 && l.MaxApplications > most {
+		r.Add(q.Subject, r.applicationsAt(l), "V18",
+			fmt.Sprintf("maxapplications %d of the limit is more than the queue's %d", l.MaxApplications, most), "")
 	}
-	for _, name := range sortedKeys(l.Max.N) {
-		if most, ok := q.Max.N[name]; ok && l.Max.N[name] > most {
-			r.Add(q, l.Max.Positions[name], "V19",
+	for name, n := range l.MaxResources.All() {
+		if most, ok := q.Max.Get(name); ok && n > most {
+			r.Add(q.Subject, r.At(l, "maxresources", name), "V19",
 				fmt.Sprintf("maxresources %s %s of the limit is more than the queue's max %s",
-					name, resources.FormatQuantity(name, l.Max.N[name]), resources.FormatQuantity(name, most)), "")
+					name, resources.FormatQuantity(name, n), resources.FormatQuantity(name, most)), "")
 		}
 	}
 }

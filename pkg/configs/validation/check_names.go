@@ -2,6 +2,7 @@ package validation
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -12,12 +13,12 @@ import (
 
 // checkHasPartition refuses a document without partitions (CFG-7). It is silent if the document
 // has another error, which may be the cause.
-func (r *Report) checkHasPartition(d *DocumentDraft) {
-	if len(d.Partitions) > 0 || r.counts[Error] > 0 {
+func (r *Report) checkHasPartition(t *Tree) {
+	if len(t.Partitions) > 0 || r.counts[Error] > 0 {
 		return
 	}
 	message := "the document has no partition"
-	if d.Empty {
+	if t.Empty {
 		message = "the document is empty"
 	}
 	r.Add(nil, Position{}, "no-partition", message,
@@ -25,12 +26,13 @@ func (r *Report) checkHasPartition(d *DocumentDraft) {
 }
 
 // checkPartitionNames applies V1 (CFG-26).
-func (r *Report) checkPartitionNames(partitions []*PartitionDraft) {
+func (r *Report) checkPartitionNames(partitions []*Partition) {
 	seen := map[string]bool{}
 	for _, p := range partitions {
 		name := strings.ToLower(p.Name)
 		if seen[name] {
-			r.Add(p, p.Position, "V1", "there is another partition "+Quote(name), "names must differ by more than case")
+			r.Add(p.Subject, r.At(p.Partition), "V1", "there is another partition "+Quote(name),
+				"names must differ by more than case")
 		}
 		seen[name] = true
 	}
@@ -38,16 +40,16 @@ func (r *Report) checkPartitionNames(partitions []*PartitionDraft) {
 
 // checkChildNames applies V6 (CFG-37), and warns of a configured recovery queue (CFG-136). Names are lower case here
 // already.
-func (r *Report) checkChildNames(q *QueueDraft) {
+func (r *Report) checkChildNames(q *Queue) {
 	seen := make(map[string]bool, len(q.Children))
 	for _, c := range q.Children {
 		if seen[c.Name] && c.Name != "" {
-			r.Add(c, c.Position, "V6", fmt.Sprintf("%s has another child %s", q.path(), Quote(c.Name)),
+			r.Add(c.Subject, r.At(c.Queue), "V6", fmt.Sprintf("%s has another child %s", q.path(), Quote(c.Name)),
 				"names must differ by more than case")
 		}
 		seen[c.Name] = true
-		if q.ParentQueue == nil && c.Name == placement.RecoveryQueueName {
-			r.Add(c, c.Position, "recovery-queue",
+		if q.Above == nil && c.Name == placement.RecoveryQueueName {
+			r.Add(c.Subject, r.At(c.Queue), "recovery-queue",
 				"the recovery queue is for recovered applications that no other queue takes (PLC-28): "+
 					"no rule places an application there, and a max does not keep what runs from counting there",
 				"leave it out: it is created when it is needed")
@@ -56,53 +58,54 @@ func (r *Report) checkChildNames(q *QueueDraft) {
 }
 
 // checkResourceNames bounds the number of different resources that a partition names (CFG-16).
-func (r *Report) checkResourceNames(p *PartitionDraft) {
+func (r *Report) checkResourceNames(p *Partition) {
 	seen := map[string]bool{}
-	r.collectResourceNames(p, seen, p.Weights)
-	r.collectQueueResources(p.Root, seen)
+	for _, name := range p.Weighted {
+		r.countResource(p.Subject, seen, p.Partition, name, "nodesortpolicy", "resourceweights")
+	}
+	r.countQueueResources(p.Root, seen)
 }
 
-func (r *Report) collectQueueResources(q *QueueDraft, seen map[string]bool) {
-	all := []*Quantities{&q.Max, &q.Guaranteed}
-	if t := q.ChildTemplate; t != nil {
-		all = append(all, &t.Max, &t.Guaranteed)
-	}
-	for _, l := range q.Limits {
-		all = append(all, &l.Max)
-	}
-	for _, d := range q.ClassQuotas {
-		all = append(all, &d.Hard)
-	}
-	for _, x := range all {
-		var words []Token
-		for _, name := range sortedKeys(x.N) {
-			words = append(words, Token{x.Positions[name], name})
+func (r *Report) countQueueResources(q *Queue, seen map[string]bool) {
+	count := func(part any, all iter.Seq2[string, resources.Quantity], path ...any) {
+		for name := range all {
+			r.countResource(q.Subject, seen, part, name, path...)
 		}
-		r.collectResourceNames(q, seen, words)
+	}
+	count(q.Queue, q.Max.All(), "resources", "max")
+	count(q.Queue, q.Guaranteed.All(), "resources", "guaranteed")
+	if t := q.ChildTemplate; t != nil {
+		count(q.Queue, t.Max.All(), "childtemplate", "resources", "max")
+		count(q.Queue, t.Guaranteed.All(), "childtemplate", "resources", "guaranteed")
+	}
+	for i := range q.Limits {
+		count(&q.Limits[i], q.Limits[i].MaxResources.All(), "maxresources")
+	}
+	for i := range q.ClassQuotas {
+		count(&q.ClassQuotas[i], q.ClassQuotas[i].Hard.All(), "hard")
 	}
 	for _, c := range q.Children {
-		r.collectQueueResources(c, seen)
+		r.countQueueResources(c, seen)
 	}
 }
 
-func (r *Report) collectResourceNames(o Subject, seen map[string]bool, words []Token) {
-	for _, w := range words {
-		if seen[w.Text] || len(seen) > resources.MaxNames { // the excess is reported already
-			continue
-		}
-		seen[w.Text] = true
-		if len(seen) == resources.MaxNames+1 {
-			r.Add(o, w.Position, "bound-resources", fmt.Sprintf("the partition names more than %d different resources",
-				resources.MaxNames), "")
-		}
+// countResource adds a resource of a mapping to the names of a partition. The excess is reported once.
+func (r *Report) countResource(o *Subject, seen map[string]bool, part any, name string, mapping ...any) {
+	if seen[name] || len(seen) > resources.MaxNames {
+		return
+	}
+	seen[name] = true
+	if len(seen) == resources.MaxNames+1 {
+		r.Add(o, r.At(part, append(mapping, name)...), "bound-resources",
+			fmt.Sprintf("the partition names more than %d different resources", resources.MaxNames), "")
 	}
 }
 
 // checkDefaultPartition warns if the name of a partition is nearly default and no partition has that
 // name. Nodes, applications and asks without a partition are those of the partition default, so a
 // misspelt name rejects all of them (CFG-129). Two edits are near: most mistakes swap two letters.
-func (r *Report) checkDefaultPartition(partitions []*PartitionDraft) {
-	var misspelt *PartitionDraft
+func (r *Report) checkDefaultPartition(partitions []*Partition) {
+	var misspelt *Partition
 	for _, p := range partitions {
 		switch {
 		case p.Name == configs.DefaultPartition:
@@ -112,7 +115,7 @@ func (r *Report) checkDefaultPartition(partitions []*PartitionDraft) {
 		}
 	}
 	if misspelt != nil {
-		r.Add(misspelt, misspelt.Position, "partition-default",
+		r.Add(misspelt.Subject, r.At(misspelt.Partition), "partition-default",
 			fmt.Sprintf("no partition is named %q, to which nodes, applications and asks belong that name no partition",
 				configs.DefaultPartition),
 			fmt.Sprintf("did you mean %q?", configs.DefaultPartition))
@@ -121,24 +124,17 @@ func (r *Report) checkDefaultPartition(partitions []*PartitionDraft) {
 
 // checkSubmitters warns of a partition without any access list, to which no application can be submitted
 // (CFG-85). It is silent if a part of the document could not be read: that may be the access list.
-func (r *Report) checkSubmitters(p *PartitionDraft) {
+func (r *Report) checkSubmitters(p *Partition) {
 	misread := slices.ContainsFunc(r.Problems,
 		func(x Problem) bool { return x.Severity == Error && strings.HasPrefix(x.RuleID, "yaml-") })
-	if !misread && !hasSubmitAccess(p.Root) {
-		r.Add(p.Root, p.Root.Position, "no-submit-access",
+	if !misread && !r.hasSubmitAccess(p.Root) {
+		r.Add(p.Root.Subject, r.At(p.Root.Queue), "no-submit-access",
 			"no queue has a submitacl or adminacl, so no user can submit an application",
 			"submitacl: '*' on root allows every user")
 	}
 }
 
-func hasSubmitAccess(q *QueueDraft) bool {
-	if !q.SubmitACL.IsEmpty() || !q.AdminACL.IsEmpty() || q.ACLUnknown {
-		return true
-	}
-	for _, c := range q.Children {
-		if hasSubmitAccess(c) {
-			return true
-		}
-	}
-	return false
+func (r *Report) hasSubmitAccess(q *Queue) bool {
+	return !q.SubmitACL.IsEmpty() || !q.AdminACL.IsEmpty() || r.IsMisread(&q.SubmitACL) ||
+		slices.ContainsFunc(q.Children, r.hasSubmitAccess)
 }

@@ -1,7 +1,9 @@
 package validation
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
@@ -10,23 +12,21 @@ import (
 
 // checkPlacement applies V29: the fixed part of a placement rule must lead to a queue
 // that exists or may be created (CFG-69).
-func (r *Report) checkPlacement(p *PartitionDraft) {
-	for _, d := range p.PlacementRules {
-		if d != nil {
-			r.checkRulePath(p.Root, d)
-		}
+func (r *Report) checkPlacement(p *Partition) {
+	for i := range p.PlacementRules {
+		r.checkRulePath(p, i)
 	}
 	r.checkPatternSize(p)
 }
 
 // checkPatternSize bounds what the regular expressions of the filters of a partition cost together (CFG-16).
-func (r *Report) checkPatternSize(p *PartitionDraft) {
+func (r *Report) checkPatternSize(p *Partition) {
 	size := 0
-	for _, d := range p.PlacementRules {
-		for ; d != nil; d = d.Parent {
-			size += d.Filter.PatternSize()
+	for i := range p.PlacementRules {
+		for level, x := 1, &p.PlacementRules[i]; x != nil; level, x = level+1, x.Parent {
+			size += x.Filter.PatternSize()
 			if size > placement.MaxPatternSize {
-				r.Add(d, d.Position, "bound-filters",
+				r.Add(p.RuleSubject(i, level), r.At(x), "bound-filters",
 					fmt.Sprintf("the regular expressions of the filters have a size of %d up to this rule, more than %d in one "+
 						"partition",
 						size, placement.MaxPatternSize), "list names instead, or let one expression stand for several rules")
@@ -39,58 +39,57 @@ func (r *Report) checkPatternSize(p *PartitionDraft) {
 // checkRulePath walks the queues of the fixed rules at the beginning of a rule's chain.
 // Whether a missing queue may be created depends on the create flag of the rule itself,
 // not on those of its parents.
-func (r *Report) checkRulePath(root *QueueDraft, d *PlacementRuleDraft) {
-	chain := d.chain()
+func (r *Report) checkRulePath(p *Partition, index int) {
+	var chain []*placement.Rule // the topmost parent first
+	for x := &p.PlacementRules[index]; x != nil; x = x.Parent {
+		chain = append(chain, x)
+	}
+	slices.Reverse(chain)
 	var levels []string
 	fixed := 0
 	for ; fixed < len(chain) && chain[fixed].Kind == placement.Fixed; fixed++ {
-		if !chain[fixed].Valid {
+		if r.IsMisread(chain[fixed]) {
 			return // reported already
 		}
-		below, _ := SplitValue(chain[fixed].Value.Text)
+		below, _ := SplitValue(chain[fixed].Value)
 		levels = append(levels, below...)
 	}
-	if fixed == 0 || !chain[min(fixed, len(chain)-1)].Valid {
+	if fixed == 0 || r.IsMisread(chain[min(fixed, len(chain)-1)]) {
 		return
 	}
-	last := chain[fixed-1]
-	q := root
+	add := func(message, hint string) {
+		r.Add(p.RuleSubject(index, len(chain)+1-fixed), r.At(chain[fixed-1], "value"), "V29", message, hint)
+	}
+	q := p.Root
 	for _, name := range levels {
 		if !q.isParent() {
-			r.Add(last, last.Value.Position, "V29", fmt.Sprintf("%s is a leaf, so there can be no queue %s below it",
-				q.path(), Quote(name)), "")
+			add(fmt.Sprintf("%s is a leaf, so there can be no queue %s below it", q.path(), Quote(name)), "")
 			return
 		}
 		child := q.child(name)
 		if child == nil {
-			r.reportMissingQueue(d, last, q, name)
+			if !p.PlacementRules[index].Create {
+				add(fmt.Sprintf("%s has no queue %s", q.path(), Quote(name)),
+					cmp.Or(DidYouMean(name, q.childNames()), "configure the queue, or let the rule create it with create: true"))
+			}
 			return
 		}
 		q = child
 	}
 	switch more := fixed < len(chain); {
 	case more && !q.isParent():
-		r.Add(last, last.Value.Position, "V29", q.path()+" is a leaf, but another rule chooses a queue below it",
-			"give the queue the flag parent: true")
+		add(q.path()+" is a leaf, but another rule chooses a queue below it", "give the queue the flag parent: true")
 	case !more && q.isParent():
-		r.Add(last, last.Value.Position, "V29", q.path()+" is a parent, which cannot hold applications",
-			"name a leaf, or make this the parent of another rule")
+		add(q.path()+" is a parent, which cannot hold applications", "name a leaf, or make this the parent of another rule")
 	}
 }
 
-func (r *Report) reportMissingQueue(top, last *PlacementRuleDraft, parent *QueueDraft, name string) {
-	if top.Create {
-		return
-	}
-	var names []string
-	for _, c := range parent.Children[:min(len(parent.Children), maxCompared)] {
+// childNames returns the names of the first children, for suggestions.
+func (q *Queue) childNames() (names []string) {
+	for _, c := range q.Children[:min(len(q.Children), maxCompared)] {
 		names = append(names, c.Name)
 	}
-	hint := DidYouMean(name, names)
-	if hint == "" {
-		hint = "configure the queue, or let the rule create it with create: true"
-	}
-	r.Add(last, last.Value.Position, "V29", fmt.Sprintf("%s has no queue %s", parent.path(), Quote(name)), hint)
+	return names
 }
 
 // SplitValue splits the value of a fixed rule into levels below root or below the queue of the

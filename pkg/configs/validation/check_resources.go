@@ -2,14 +2,13 @@ package validation
 
 import (
 	"fmt"
-	"maps"
-	"slices"
+	"iter"
 
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
 // checkGuarantees applies V22, V23 and V24 to the whole tree (CFG-48 to CFG-50).
-func (r *Report) checkGuarantees(root *QueueDraft) {
+func (r *Report) checkGuarantees(root *Queue) {
 	r.checkGuaranteeTree(root, resources.Limit{}, root)
 }
 
@@ -20,17 +19,17 @@ func (r *Report) checkGuarantees(root *QueueDraft) {
 //
 // An excess that is reported is cut off, so that the queues above do not report it
 // again.
-func (r *Report) checkGuaranteeTree(q *QueueDraft, parentMax resources.Limit,
-	limitingQueue *QueueDraft) resources.Amounts {
-	for _, name := range sortedKeys(q.Max.N) {
-		n := q.Max.N[name]
+func (r *Report) checkGuaranteeTree(q *Queue, parentMax resources.Limit,
+	limitingQueue *Queue) resources.Amounts {
+	for name, n := range q.Max.All() {
 		if most, ok := parentMax.Get(name); ok && n > most {
-			r.Add(q, q.Max.Positions[name], "V23", fmt.Sprintf("max %s %s is more than the %s allowed above, by %s",
-				name, resources.FormatQuantity(name, n), resources.FormatQuantity(name, most), limitingQueue.path()), "")
+			r.Add(q.Subject, r.At(q.Queue, "resources", "max", name), "V23",
+				fmt.Sprintf("max %s %s is more than the %s allowed above, by %s", name, resources.FormatQuantity(name, n),
+					resources.FormatQuantity(name, most), limitingQueue.path()), "")
 		}
 	}
-	effective := parentMax.Tighten(resources.LimitFromMap(q.Max.N))
-	if len(q.Max.N) > 0 {
+	effective := parentMax.Tighten(q.Max)
+	if !q.Max.IsUnlimited() {
 		limitingQueue = q
 	}
 	own := r.checkOwnGuarantee(q)
@@ -46,12 +45,13 @@ func (r *Report) checkGuaranteeTree(q *QueueDraft, parentMax resources.Limit,
 }
 
 // checkOwnGuarantee applies V22 and returns the guarantee of q, cut off at its max.
-func (r *Report) checkOwnGuarantee(q *QueueDraft) resources.Amounts {
-	own := maps.Clone(q.Guaranteed.N)
-	for _, name := range sortedKeys(own) {
-		if most, ok := q.Max.N[name]; ok && own[name] > most {
-			r.Add(q, q.Guaranteed.Positions[name], "V22", fmt.Sprintf("guaranteed %s %s is more than the queue's max %s",
-				name, resources.FormatQuantity(name, own[name]), resources.FormatQuantity(name, most)), "")
+func (r *Report) checkOwnGuarantee(q *Queue) resources.Amounts {
+	own := q.Guaranteed.Map()
+	for name, n := range q.Guaranteed.All() {
+		if most, ok := q.Max.Get(name); ok && n > most {
+			r.Add(q.Subject, r.At(q.Queue, "resources", "guaranteed", name), "V22",
+				fmt.Sprintf("guaranteed %s %s is more than the queue's max %s",
+					name, resources.FormatQuantity(name, n), resources.FormatQuantity(name, most)), "")
 			own[name] = most
 		}
 	}
@@ -61,23 +61,23 @@ func (r *Report) checkOwnGuarantee(q *QueueDraft) resources.Amounts {
 // checkChildGuarantees applies V24 to the sum of the guarantees of the children of q. An
 // explicit guarantee of zero counts as zero: the children cannot have any (CFG-50).
 func (r *Report) checkChildGuarantees(
-	q *QueueDraft, sum resources.Amounts, effective resources.Limit,
+	q *Queue, sum resources.Amounts, effective resources.Limit,
 ) resources.Amounts {
 	out := sum.Map()
 	for name, n := range sum.All() {
-		bound, what := resources.Quantity(0), ""
-		where := positionOr(q.Max.Positions[name], q.Position)
+		bound, what, key := resources.Quantity(0), "", "max"
 		if most, ok := effective.Get(name); ok && n > most {
 			bound, what = most, "effective max"
 		}
-		if own, ok := q.Guaranteed.N[name]; ok && n > own {
-			bound, what, where = own, "guarantee of the queue itself", q.Guaranteed.Positions[name]
+		if own, ok := q.Guaranteed.Get(name); ok && n > own {
+			bound, what, key = own, "guarantee of the queue itself", "guaranteed"
 		}
 		if what == "" {
 			continue
 		}
-		r.Add(q, where, "V24", fmt.Sprintf("the children are guaranteed %s %s together, more than the %s, %s",
-			name, resources.FormatQuantity(name, n), what, resources.FormatQuantity(name, bound)), "")
+		r.Add(q.Subject, r.At(q.Queue, "resources", key, name), "V24",
+			fmt.Sprintf("the children are guaranteed %s %s together, more than the %s, %s",
+				name, resources.FormatQuantity(name, n), what, resources.FormatQuantity(name, bound)), "")
 		out[name] = bound
 	}
 	return resources.FromMap(out)
@@ -85,7 +85,7 @@ func (r *Report) checkChildGuarantees(
 
 // WarnGuarantees warns of guarantees of more than all nodes of a partition have together (CFG-135). capacity is what
 // they have, by partition and resource; a resource that no node has is warned of elsewhere (CFG-81).
-func (r *Report) WarnGuarantees(partitions []*PartitionDraft, capacity map[string]map[string]resources.Quantity) {
+func (r *Report) WarnGuarantees(partitions []*Partition, capacity map[string]map[string]resources.Quantity) {
 	for _, p := range partitions {
 		r.warnGuaranteeTree(p.Root, resources.FromMap(capacity[p.Name]))
 	}
@@ -93,7 +93,7 @@ func (r *Report) WarnGuarantees(partitions []*PartitionDraft, capacity map[strin
 
 // warnGuaranteeTree returns what q counts against the guarantee of its parent, and warns of the deepest queues that
 // count more than capacity.
-func (r *Report) warnGuaranteeTree(q *QueueDraft, capacity resources.Amounts) resources.Amounts {
+func (r *Report) warnGuaranteeTree(q *Queue, capacity resources.Amounts) resources.Amounts {
 	var children resources.Amounts
 	warned := map[string]bool{}
 	for _, c := range q.Children {
@@ -103,13 +103,13 @@ func (r *Report) warnGuaranteeTree(q *QueueDraft, capacity resources.Amounts) re
 		}
 		children = children.Add(counted)
 	}
-	counted, who := resources.FromMap(q.Guaranteed.N), "the queue is"
+	counted, who := resources.FromMap(q.Guaranteed.Map()), "the queue is"
 	if counted.IsZero() {
 		counted, who = children, "the children are"
 	}
 	for name, n := range counted.All() {
 		if most := capacity.Get(name); most > 0 && n > most && !warned[name] {
-			r.Add(q, positionOr(q.Guaranteed.Positions[name], q.Position), "guarantee-beyond-nodes",
+			r.Add(q.Subject, r.At(q.Queue, "resources", "guaranteed", name), "guarantee-beyond-nodes",
 				fmt.Sprintf("%s guaranteed %s %s, and all nodes together have %s", who, name,
 					resources.FormatQuantity(name, n), resources.FormatQuantity(name, most)),
 				"right only if nodes are still to come; otherwise look at the unit")
@@ -118,4 +118,21 @@ func (r *Report) warnGuaranteeTree(q *QueueDraft, capacity resources.Amounts) re
 	return counted
 }
 
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+// isZero reports whether there are quantities that could be read, and all of them are zero.
+func (r *Report) isZero(of any, all iter.Seq2[string, resources.Quantity]) bool {
+	some := false
+	for range all {
+		some = true
+	}
+	return some && !isPositive(all) && !r.IsMisread(of)
+}
+
+// isPositive reports whether any quantity is above zero. Quantities are never negative.
+func isPositive(all iter.Seq2[string, resources.Quantity]) bool {
+	for _, n := range all {
+		if n > 0 {
+			return true
+		}
+	}
+	return false
+}

@@ -134,15 +134,13 @@ func (p Problems) Merged() Problems {
 	return out
 }
 
-// Subject is the object that a problem is about, for Problem.Path.
-type Subject interface{ path() string }
-
 // MaxProblems bounds how many problems of one severity are listed (CFG-17). A text can have one in
 // every other byte, and finding all of 8 MiB took seconds and a gigabyte.
 const MaxProblems = 1_000
 
 // Report collects problems.
 type Report struct {
+	Sources
 	Problems    Problems
 	counts      [2]int // by severity, problems that are not listed included
 	stopAtLimit bool   // true during UntilErrorLimit
@@ -155,7 +153,7 @@ type errorLimitReached struct{}
 
 // Add adds a problem. A nil subject is the document itself; an empty hint is none. After
 // MaxProblems errors it ends UntilErrorLimit by a panic.
-func (r *Report) Add(o Subject, where Position, rule, message, hint string) {
+func (r *Report) Add(o *Subject, where Position, rule, message, hint string) {
 	severity := severityOf(rule)
 	r.counts[severity]++
 	if r.counts[severity] > MaxProblems {
@@ -166,10 +164,7 @@ func (r *Report) Add(o Subject, where Position, rule, message, hint string) {
 	}
 	p := Problem{
 		Line: max(where.Line, 1), Col: max(where.Col, 1),
-		RuleID: rule, Severity: severity, Message: message, Hint: hint,
-	}
-	if o != nil {
-		p.Path = o.path()
+		Path: o.path(), RuleID: rule, Severity: severity, Message: message, Hint: hint,
 	}
 	r.Problems = append(r.Problems, p)
 }

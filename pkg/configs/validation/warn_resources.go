@@ -19,7 +19,7 @@ type resourceUse struct {
 	smallText       string      // the text of that quantity
 }
 
-func (x *resourceUse) add(o Subject, what string, where Position, positive bool) {
+func (x *resourceUse) add(o *Subject, what string, where Position, positive bool) {
 	x.count++
 	x.first.add(o, what, where)
 	x.positive = x.positive || positive
@@ -28,7 +28,7 @@ func (x *resourceUse) add(o Subject, what string, where Position, positive bool)
 // occurrences is the first position for a warning, with the lines of the further ones.
 type occurrences struct {
 	Position
-	subject Subject
+	subject *Subject
 	what    string // the key that has the quantity, such as max
 	lines   []int  // lines of the first maxLinesListed further positions
 	count   int    // number of positions
@@ -37,7 +37,7 @@ type occurrences struct {
 // maxLinesListed bounds the further lines that a warning lists (CFG-83).
 const maxLinesListed = 5
 
-func (f *occurrences) add(o Subject, what string, where Position) {
+func (f *occurrences) add(o *Subject, what string, where Position) {
 	switch f.count++; {
 	case f.count == 1:
 		f.subject, f.what, f.Position = o, what, where
@@ -96,7 +96,7 @@ func (u ResourceUses) use(partition, name string) *resourceUse {
 
 // Record records a quantity of a resource of the document. In a class quota, pods is the
 // number of asks and allocations and not a resource of nodes, so it is not recorded there.
-func (u ResourceUses) Record(partition string, o Subject, what, name string, key, value Position, n resources.Quantity,
+func (u ResourceUses) Record(partition string, o *Subject, what, name string, key, value Position, n resources.Quantity,
 	text string) {
 	if what == hardKey && name == "pods" {
 		return
@@ -112,8 +112,8 @@ func (u ResourceUses) Record(partition string, o Subject, what, name string, key
 }
 
 // RecordWeight records a resource with a weight in the node sort policy of a partition.
-func (u ResourceUses) RecordWeight(p *PartitionDraft, name string, key Position) {
-	u.use(p.Name, name).add(p, "resourceweights", key, true)
+func (u ResourceUses) RecordWeight(p *Partition, name string, key Position) {
+	u.use(p.Name, name).add(p.Subject, "resourceweights", key, true)
 }
 
 // hardKey is the key of the quantities of a class quota.
