@@ -1,8 +1,6 @@
 package diff
 
 import (
-	"maps"
-	"slices"
 	"strconv"
 
 	"github.com/canopy-scheduler/canopy/pkg/budgets"
@@ -11,38 +9,33 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/registry"
 )
 
-// ClassChange is the difference between two configurations of a priority class. It takes effect
-// for new asks; existing asks keep their priority (PRI-34, S0-2).
-type ClassChange struct {
-	Class  string        `json:"class"`
+// ObjectChange is the difference between two configurations of a priority class or a disruption budget. That of a
+// class takes effect for new asks; existing asks keep their priority (PRI-34, S0-2). That of a budget takes effect
+// for running allocations too.
+type ObjectChange struct {
+	Class  string        `json:"class,omitempty"`
+	Budget string        `json:"budget,omitempty"` // namespace/name, if Class is empty
 	Kind   Kind          `json:"kind"`
-	Values []ValueChange `json:"values,omitempty"` // empty for a removed class
+	Values []ValueChange `json:"values,omitempty"` // empty for a removed object
 }
 
-// BudgetChange is the difference between two configurations of a disruption budget. It takes
-// effect for running allocations too.
-type BudgetChange struct {
-	Budget string        `json:"budget"` // namespace/name
-	Kind   Kind          `json:"kind"`
-	Values []ValueChange `json:"values,omitempty"` // empty for a removed budget
-}
-
-// diffNamed compares the named objects of a kind, in the order of the texts of their keys. change makes a change of an
-// object that differs.
-func diffNamed[T any, P registry.Object[T], C any](was, is registry.Registry[T, P], valuesOf func(*T) values,
-	change func(key string, kind Kind, changes []ValueChange) C) (out []C) {
+// compareNamed compares the named objects of a kind, in the order of the texts of their keys. name returns the field
+// of a change that has the key.
+func compareNamed[T any, P registry.Object[T]](was, is registry.Registry[T, P], valuesOf func(*T) values,
+	name func(*ObjectChange) *string) (out []ObjectChange) {
 	before, after := byKey(was), byKey(is)
-	all := maps.Clone(before)
-	maps.Copy(all, after)
-	for _, key := range slices.Sorted(maps.Keys(all)) {
-		old, new := before[key], after[key]
-		kind := kindOf(old, new)
-		var changes []ValueChange
-		if kind != Removed {
-			changes = spelling{}.diff(valuesOf(old), valuesOf(new), nil, nil)
+	for _, key := range keysOfBoth(before, after) {
+		change := ObjectChange{Kind: kindOf(before[key], after[key])}
+		*name(&change) = key
+		if change.Kind != Removed {
+			var old values
+			if change.Kind == Changed {
+				old = valuesOf(before[key])
+			}
+			change.Values = spelling{}.diff(old, valuesOf(after[key]), nil, nil)
 		}
-		if kind != Changed || len(changes) > 0 {
-			out = append(out, change(key, kind, changes))
+		if change.Kind != Changed || len(change.Values) > 0 {
+			out = append(out, change)
 		}
 	}
 	return out
@@ -57,46 +50,28 @@ func byKey[T any, P registry.Object[T]](r registry.Registry[T, P]) map[string]*T
 	return out
 }
 
-// orEmpty is a document; an empty one, with the system objects only, instead of nil.
-func orEmpty(c *configs.Config) *configs.Config {
-	if c == nil {
-		return &configs.Config{}
+// compareObjects compares the priority classes and the disruption budgets. A nil document has the system objects only.
+func compareObjects(old, new *configs.Config) (classes, budgets []ObjectChange) {
+	if old == nil {
+		old = &configs.Config{}
 	}
-	return c
+	if new == nil {
+		new = &configs.Config{}
+	}
+	return compareNamed(old.Classes, new.Classes, classValues, func(c *ObjectChange) *string { return &c.Class }),
+		compareNamed(old.Budgets, new.Budgets, budgetValues, func(c *ObjectChange) *string { return &c.Budget })
 }
 
-// diffClasses compares the priority classes of documents.
-func diffClasses(old, new *configs.Config) []ClassChange {
-	return diffNamed(orEmpty(old).Classes, orEmpty(new).Classes, classValues,
-		func(name string, kind Kind, changes []ValueChange) ClassChange {
-			return ClassChange{name, kind, changes}
-		})
-}
-
-// diffBudgets compares the disruption budgets of documents.
-func diffBudgets(old, new *configs.Config) []BudgetChange {
-	return diffNamed(orEmpty(old).Budgets, orEmpty(new).Budgets, budgetValues,
-		func(name string, kind Kind, changes []ValueChange) BudgetChange {
-			return BudgetChange{name, kind, changes}
-		})
-}
-
-// budgetValues returns the fields of a budget by name; nil: the budget does not exist.
+// budgetValues returns the fields of a budget by name.
 func budgetValues(b *budgets.Budget) values {
-	if b == nil {
-		return nil
-	}
 	v := values{}
 	v.put("selector", b.Selector.String())
 	v.put(string(b.Allowance.Kind.Field()), b.Allowance.Number())
 	return v
 }
 
-// classValues returns the fields of a class by name; nil: the class does not exist.
+// classValues returns the fields of a class by name.
 func classValues(c *priorities.Class) values {
-	if c == nil {
-		return nil
-	}
 	v := values{}
 	v.put("value", strconv.Itoa(int(c.Value)))
 	v.put("globalDefault", strconv.FormatBool(c.GlobalDefault))

@@ -24,8 +24,8 @@ import (
 // have an empty Change. The JSON names are a public interface and stay.
 type Change struct {
 	Partitions []PartitionChange `json:"partitions"` // in name order; unchanged partitions are left out
-	Classes    []ClassChange     `json:"priorityclasses,omitempty"`
-	Budgets    []BudgetChange    `json:"disruptionbudgets,omitempty"`
+	Classes    []ObjectChange    `json:"priorityclasses,omitempty"`
+	Budgets    []ObjectChange    `json:"disruptionbudgets,omitempty"`
 }
 
 // PartitionChange is the difference between two configurations of one partition.
@@ -89,8 +89,7 @@ func (c Change) Count(kind Kind) (queues, limits int) {
 
 func (q QueueChange) kind() Kind  { return q.Kind }
 func (l LimitChange) kind() Kind  { return l.Kind }
-func (c ClassChange) kind() Kind  { return c.Kind }
-func (b BudgetChange) kind() Kind { return b.Kind }
+func (o ObjectChange) kind() Kind { return o.Kind }
 
 func countKind[T interface{ kind() Kind }](all []T, kind Kind) (n int) {
 	for _, x := range all {
@@ -143,10 +142,9 @@ func Compare(old, new *configs.Config) Change { return CompareAndYield(old, new,
 // CompareAndYield is Compare that calls yield for each queue, user and group. yield may end it by a panic.
 func CompareAndYield(old, new *configs.Config, yield func()) Change {
 	was, is := partitionsByName(old), partitionsByName(new)
-	names := maps.Clone(was)
-	maps.Copy(names, is)
-	out := Change{Partitions: []PartitionChange{}, Classes: diffClasses(old, new), Budgets: diffBudgets(old, new)}
-	for _, name := range slices.Sorted(maps.Keys(names)) {
+	out := Change{Partitions: []PartitionChange{}}
+	out.Classes, out.Budgets = compareObjects(old, new)
+	for _, name := range keysOfBoth(was, is) {
 		d := &treeDiff{yield: yield, spelling: spelling{old, new}}
 		if p := d.comparePartitions(was[name], is[name]); !p.isEmpty() {
 			p.Partition = name
@@ -154,6 +152,13 @@ func CompareAndYield(old, new *configs.Config, yield func()) Change {
 		}
 	}
 	return out
+}
+
+// keysOfBoth returns the keys of two maps in order.
+func keysOfBoth[V any](a, b map[string]V) []string {
+	keys := slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b))
+	slices.Sort(keys)
+	return slices.Compact(keys)
 }
 
 func partitionsByName(c *configs.Config) map[string]*configs.Partition {
@@ -174,14 +179,12 @@ func (p *PartitionChange) isEmpty() bool {
 func (d *treeDiff) comparePartitions(old, new *configs.Partition) *PartitionChange {
 	out := &d.out
 	out.Kind = kindOf(old, new)
-	var before, after *diffQueue
+	before, after := &diffQueue{}, &diffQueue{}
 	if old != nil {
-		before = &diffQueue{q: &old.Root}
+		before.q = &old.Root
 	}
 	if new != nil {
-		after = &diffQueue{q: &new.Root}
-	}
-	if out.Kind == Changed || new != nil {
+		after.q = &new.Root
 		out.Settings = d.diff(partitionValues(old), partitionValues(new), nil, nil)
 	}
 	d.compareQueues(configs.RootQueue, before, after)

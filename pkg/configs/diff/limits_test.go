@@ -22,13 +22,13 @@ func TestDiff_EffectiveLimits(t *testing.T) {
 		{Users: []string{"bob"}, MaxApplications: 4, MaxResources: atMost("vcore", 3000)},
 		{Groups: []string{"dev", "*"}, MaxApplications: 2},
 	}}
-	up := &diffQueue{q: root, limits: limitsByHolderOf(root.Limits, func() {})}
-	s := &diffQueue{q: a, parent: up, limits: limitsByHolderOf(a.Limits, func() {})}
+	up := &diffQueue{q: root, limits: namedLimitsOf(root.Limits, func() {})}
+	s := &diffQueue{q: a, parent: up, limits: namedLimitsOf(a.Limits, func() {})}
 	path := limits.Path{limits.NewIndex(a.Limits), limits.NewIndex(root.Limits)}
 	for _, name := range []string{"ann", "bob", "eve", "dev", "*"} {
-		user, _, _ := s.effectiveBound(limitKey{false, name})
+		user := s.effectiveBound(limitKey{false, name})
 		assert.Assert(t, user.Equal(path.UserBound(name)), "user %s: %v", name, user)
-		group, _, _ := s.effectiveBound(limitKey{true, name})
+		group := s.effectiveBound(limitKey{true, name})
 		assert.Assert(t, group.Equal(path.GroupBound(name)), "group %s: %v", name, group)
 	}
 }

@@ -1,21 +1,21 @@
 package diff
 
 import (
-	"maps"
-	"slices"
+	"cmp"
 	"strings"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// diffQueue is a queue of one of the two configurations, with what it inherits.
+// diffQueue is a queue of one of the two configurations, with what it inherits. The zero value is one that does not
+// exist on that side.
 type diffQueue struct {
 	q            *configs.Queue
 	parent       *diffQueue      // nil: this is root
 	effectiveMax resources.Limit // of the queue above; of this queue after computeValues
 	values       values
-	limits       limitsByHolder // of the queue itself
+	limits       namedLimits // of the queue itself
 }
 
 // treeDiff compares two queue trees in one walk.
@@ -23,46 +23,41 @@ type treeDiff struct {
 	spelling
 	out   PartitionChange
 	yield func()
-
-	last   *boundChange  // the last change of a limit; nil: there was none
-	kind   Kind          // of last
-	values []ValueChange // of last; LimitChanges share them
 }
 
-// compareQueues compares a queue of both configurations, and the queues below it. nil: the queue does not
-// exist on that side.
+// compareQueues compares a queue of both configurations, and the queues below it.
 func (d *treeDiff) compareQueues(path string, before, after *diffQueue) {
 	d.yield()
 	before.computeValues(d.yield)
 	after.computeValues(d.yield)
-	kind := kindOf(before, after)
+	kind := kindOf(before.q, after.q)
 	change := QueueChange{Queue: path, Kind: kind}
 	if kind != Removed {
-		change.Values = d.diff(before.ownValues(), after.ownValues(), before.parentValues(), after.parentValues())
+		change.Values = d.diff(before.values, after.values, before.parentValues(), after.parentValues())
 	}
 	if kind != Changed || len(change.Values) > 0 {
 		d.out.Queues = append(d.out.Queues, change)
 	}
 	d.compareLimits(path, before, after)
 	was, is := before.children(), after.children()
-	names := maps.Clone(was)
-	maps.Copy(names, is)
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		d.compareQueues(path+"."+name, was[name], is[name])
+	for _, name := range keysOfBoth(was, is) {
+		d.compareQueues(path+"."+name, cmp.Or(was[name], &diffQueue{}), cmp.Or(is[name], &diffQueue{}))
 	}
 }
 
-// computeValues computes the values by which a queue is compared. A nil queue has none.
+// computeValues computes the values by which a queue is compared.
 func (s *diffQueue) computeValues(yield func()) {
-	if s == nil {
+	q := s.q
+	if q == nil {
 		return
 	}
-	s.limits = limitsByHolderOf(s.q.Limits, yield)
 	var inherited *configs.ChildTemplate
 	if s.parent != nil {
 		inherited = s.parent.q.ChildTemplate
 	}
-	q := s.q
+	if len(q.Limits) > 0 {
+		s.limits = namedLimitsOf(q.Limits, yield)
+	}
 	v := values{}
 	v.put("type", map[bool]string{false: "leaf", true: "parent"}[q.Parent])
 	v.put("submitacl", q.SubmitACL.String())
@@ -114,16 +109,9 @@ func (v values) putProperties(prefix string, properties map[string]string) {
 	}
 }
 
-func (s *diffQueue) ownValues() values {
-	if s == nil {
-		return nil
-	}
-	return s.values
-}
-
 // parentValues are the values of the queue above; nil: there is none.
 func (s *diffQueue) parentValues() values {
-	if s == nil || s.parent == nil {
+	if s.parent == nil {
 		return nil
 	}
 	return s.parent.values
@@ -131,7 +119,7 @@ func (s *diffQueue) parentValues() values {
 
 func (s *diffQueue) children() map[string]*diffQueue {
 	out := map[string]*diffQueue{}
-	if s == nil {
+	if s.q == nil {
 		return out
 	}
 	for i := range s.q.Children {

@@ -100,10 +100,14 @@ func inverse(c diff.Change) diff.Change {
 		out.Partitions = append(out.Partitions, x)
 	}
 	for _, x := range c.Classes {
-		out.Classes = append(out.Classes, diff.ClassChange{x.Class, kind[x.Kind], values(x.Kind, x.Values)})
+		out.Classes = append(out.Classes, diff.ObjectChange{
+			Class: x.Class, Kind: kind[x.Kind], Values: values(x.Kind, x.Values),
+		})
 	}
 	for _, x := range c.Budgets {
-		out.Budgets = append(out.Budgets, diff.BudgetChange{x.Budget, kind[x.Kind], values(x.Kind, x.Values)})
+		out.Budgets = append(out.Budgets, diff.ObjectChange{
+			Budget: x.Budget, Kind: kind[x.Kind], Values: values(x.Kind, x.Values),
+		})
 	}
 	return out
 }

@@ -64,13 +64,8 @@ func (s spelling) diff(before, after, aboveBefore, aboveAfter values) []ValueCha
 	if maps.Equal(before, after) {
 		return nil
 	}
-	names := maps.Clone(before)
-	if names == nil {
-		names = values{}
-	}
-	maps.Copy(names, after)
 	var out []ValueChange
-	for name := range names {
+	for _, name := range keysOfBoth(before, after) {
 		was, is := before[name], after[name]
 		if was == is {
 			continue
