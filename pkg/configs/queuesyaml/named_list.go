@@ -2,6 +2,8 @@ package queuesyaml
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 
 	"gopkg.in/yaml.v3"
 
@@ -12,8 +14,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/registry"
 )
 
-// NamedList describes a list of named objects at the top of a document (ADR 50). A new kind of objects needs one, an
-// entry in NamedLists, and its fields in Config and in the mapping of a document.
+// NamedList describes a list of named objects at the top of a document (ADR 50). A new kind of objects needs one,
+// a line in KeepNamedObjects, and its fields in Config and in the mapping of a document.
 type NamedList[T any, P registry.Object[T]] struct {
 	key       string // in documents
 	plural    string // for messages
@@ -44,28 +46,23 @@ var DisruptionBudgets = &NamedList[budgets.Budget, *budgets.Budget]{
 	read:    (*reader).budget, fill: fillBudget,
 }
 
-// AnyNamedList is a NamedList of whatever kind.
-type AnyNamedList interface {
-	// Plural names the objects, for messages.
-	Plural() string
-	// IsListed reports whether the document of a configuration has the list.
-	IsListed(*configs.Config) bool
-	// Keep is the text with the objects of c instead of its own. Errors: those of NamedList.Edit.
-	Keep(text []byte, c *configs.Config, o Options) ([]byte, error)
+// KeepNamedObjects returns the text of sent with the objects of inForce in each list that the text lacks. An error is of
+// the objects that do not fit into it; the text has the others.
+func KeepNamedObjects(text []byte, sent, inForce *configs.Config, o Options) ([]byte, error) {
+	text, noClasses := PriorityClasses.keep(text, sent, inForce, o)
+	text, noBudgets := DisruptionBudgets.keep(text, sent, inForce, o)
+	return text, errors.Join(noClasses, noBudgets)
 }
 
-// NamedLists are the lists of every kind, in the order in which they are added to a text.
-func NamedLists() []AnyNamedList { return []AnyNamedList{PriorityClasses, DisruptionBudgets} }
-
-// Plural names the objects, for messages.
-func (l *NamedList[T, P]) Plural() string { return l.plural }
-
-// IsListed reports whether the document of c has the list.
-func (l *NamedList[T, P]) IsListed(c *configs.Config) bool { return l.listed(c) }
-
-// Keep is the text with the objects of c instead of its own. Errors: those of Edit.
-func (l *NamedList[T, P]) Keep(text []byte, c *configs.Config, o Options) ([]byte, error) {
-	return l.Edit(text, *l.objects(c), o)
+func (l *NamedList[T, P]) keep(text []byte, sent, inForce *configs.Config, o Options) ([]byte, error) {
+	if l.listed(sent) {
+		return text, nil
+	}
+	out, err := l.Edit(text, *l.objects(inForce), o)
+	if err != nil {
+		return text, fmt.Errorf("%s: %w", l.plural, err)
+	}
+	return out, nil
 }
 
 // Edit returns the text with its objects replaced and all else unchanged (CFG-97).
