@@ -165,9 +165,9 @@ generation: 1
 `)
 	w = o.get("/ws/v1/config", "Accept", "application/json")
 	assert.Equal(t, w.Header().Get("Content-Type"), "application/json; charset=UTF-8")
-	wantAnswer(t, w, http.StatusOK, `{"Partitions":[{"Name":"default","Queues":[{"Name":"root","Parent":true,`+
-		`"Queues":[{"Name":"A","Resources":{"Max":{"memory":"10G","vcore":"1"}},"SubmitACL":"*"},{"Name":"b"}],`+
-		`"Limits":[{"Users":["x"],"MaxApplications":2}]}],"Limits":[{"Users":["x"],"MaxApplications":2}]}],`+
+	wantAnswer(t, w, http.StatusOK, `{"Partitions":[{"Limits":[{"MaxApplications":2,"Users":["x"]}],"Name":"default",`+
+		`"Queues":[{"Limits":[{"MaxApplications":2,"Users":["x"]}],"Name":"root","Parent":true,`+
+		`"Queues":[{"Name":"A","Resources":{"Max":{"memory":"10G","vcore":"1"}},"SubmitACL":"*"},{"Name":"b"}]}]}],`+
 		`"Checksum":"`+checksum+`","DeadlockDetectionEnabled":false,"DeadlockTimeoutSeconds":0,"Generation":1}`)
 }
 

@@ -42,37 +42,43 @@ func (s *service) config(w http.ResponseWriter, r *http.Request) {
 type configCache struct {
 	mu         sync.Mutex
 	generation *reload.Generation
-	config     *dao.Config
-	yaml       []byte // nil: not requested yet
+	json       *dao.Config // nil: not requested yet
+	yaml       []byte      // nil: not requested yet
 }
 
 // body returns the configuration of a generation. Read-only.
 func (c *configCache) body(g *reload.Generation) (*dao.Config, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.read(g)
+	c.keepOnly(g)
+	if c.json == nil {
+		config, err := dao.NewConfig(g, true)
+		if err != nil {
+			return nil, fmt.Errorf("generation %d: %w", g.Number, err)
+		}
+		c.json = config
+	}
+	return c.json, nil
 }
 
-// read is body for a caller that holds c.mu.
-func (c *configCache) read(g *reload.Generation) (*dao.Config, error) {
-	if c.generation == g {
-		return c.config, nil
+// keepOnly forgets other generations. Requires: the caller holds c.mu.
+func (c *configCache) keepOnly(g *reload.Generation) {
+	if c.generation != g {
+		c.generation, c.json, c.yaml = g, nil, nil
 	}
-	config, err := dao.NewConfig(g)
-	if err != nil {
-		return nil, fmt.Errorf("generation %d: %w", g.Number, err)
-	}
-	c.generation, c.config, c.yaml = g, &config, nil
-	return c.config, nil
 }
 
 // text returns the configuration of a generation as YAML. Read-only.
 func (c *configCache) text(ctx context.Context, g *reload.Generation) ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	config, err := c.read(g)
-	if err != nil || c.yaml != nil {
-		return c.yaml, err
+	c.keepOnly(g)
+	if c.yaml != nil {
+		return c.yaml, nil
+	}
+	config, err := dao.NewConfig(g, false)
+	if err != nil {
+		return nil, fmt.Errorf("generation %d: %w", g.Number, err)
 	}
 	slot := cpushare.Readers.Acquire(ctx)
 	defer slot.Release()

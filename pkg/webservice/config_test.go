@@ -46,10 +46,13 @@ func FuzzConfigView(f *testing.F) {
 		if conf == nil {
 			return
 		}
-		body, err := dao.NewConfig(&reload.Generation{Number: 3, Text: text, Checksum: conf.Checksum})
+		g := &reload.Generation{Number: 3, Text: text, Checksum: conf.Checksum}
+		body, err := dao.NewConfig(g, true)
 		assert.NilError(t, err)
-		assert.Equal(t, len(body.Partitions), len(conf.Partitions))
+		assert.Equal(t, len(body.Partitions.([]any)), len(conf.Partitions))
 		_, err = json.Marshal(body)
+		assert.NilError(t, err)
+		body, err = dao.NewConfig(g, false)
 		assert.NilError(t, err)
 		out, err := yaml.Marshal(map[string]any{
 			"partitions": body.Partitions, "priorityclasses": body.PriorityClasses, "disruptionbudgets": body.DisruptionBudgets,

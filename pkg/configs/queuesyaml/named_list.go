@@ -46,8 +46,8 @@ var DisruptionBudgets = &NamedList[budgets.Budget, *budgets.Budget]{
 	read:    (*reader).budget, fill: fillBudget,
 }
 
-// KeepNamedObjects returns the text of sent with the objects of inForce in each list that the text lacks. An error is of
-// the objects that do not fit into it; the text has the others.
+// KeepNamedObjects returns the text of sent with the objects of inForce in each list that the text lacks. An error is
+// of the objects that do not fit into it; the text has the others.
 func KeepNamedObjects(text []byte, sent, inForce *configs.Config, o Options) ([]byte, error) {
 	text, noClasses := PriorityClasses.keep(text, sent, inForce, o)
 	text, noBudgets := DisruptionBudgets.keep(text, sent, inForce, o)

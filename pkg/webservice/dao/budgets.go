@@ -1,22 +1,8 @@
 package dao
 
 import (
-	"cmp"
-
 	"github.com/canopy-scheduler/canopy/pkg/budgets"
 )
-
-// budgetConfig is a disruption budget with the keys of Kubernetes, all at the top level.
-type budgetConfig struct {
-	Name           string         `yaml:"name"`
-	Namespace      string         `json:",omitempty" yaml:"namespace,omitempty"`
-	Metadata       ObjectMetadata `json:"-" yaml:"metadata,omitempty"`
-	Selector       *selectorSpec  `json:",omitempty" yaml:"selector,omitempty"`
-	MinAvailable   any            `json:",omitempty" yaml:"minAvailable,omitempty"`
-	MaxUnavailable any            `json:",omitempty" yaml:"maxUnavailable,omitempty"`
-	Allowed        any            `json:",omitempty" yaml:"allowed,omitempty"`
-	Spec           budgetSpec     `json:"-" yaml:"spec,omitempty"`
-}
 
 // budgetSpec has the fields that Kubernetes has below spec.
 type budgetSpec struct {
@@ -34,15 +20,6 @@ type expressionSpec struct {
 	Key      string   `json:"key" yaml:"key"`
 	Operator string   `json:"operator" yaml:"operator"`
 	Values   []string `json:"values,omitempty" yaml:"values,omitempty"`
-}
-
-// complete moves all fields to the top level; other fields of metadata and spec are not used.
-func (b *budgetConfig) complete() {
-	b.Name, b.Namespace = cmp.Or(b.Name, b.Metadata.Name), cmp.Or(b.Namespace, b.Metadata.Namespace)
-	b.Selector = cmp.Or(b.Selector, b.Spec.Selector)
-	b.MinAvailable = cmp.Or(b.MinAvailable, b.Spec.MinAvailable)
-	b.MaxUnavailable = cmp.Or(b.MaxUnavailable, b.Spec.MaxUnavailable)
-	b.Metadata, b.Spec = ObjectMetadata{}, budgetSpec{}
 }
 
 // Budget is a disruption budget. Its fields have the names of Kubernetes.
