@@ -176,8 +176,7 @@ func (c *cluster) explainTopPending() *scheduler.Explanation {
 }
 
 // check verifies the invariants after schedule: the accounting of the scheduler is consistent and agrees with that
-// of the resource manager, no node and no queue exceeds its capacity, and no ask is pending that could be placed on a
-// node that is not reserved for another one.
+// of the resource manager, and CheckIdle finds nothing.
 func (c *cluster) check() error {
 	if err := c.core.Check(); err != nil {
 		return fmt.Errorf("the accounting of the scheduler: %w", err)
@@ -193,44 +192,6 @@ func (c *cluster) check() error {
 				return fmt.Errorf("%s runs on node %s, and was placed on %q", x.Ask.Key, n.ID, c.running[x.Ask.Key].Node)
 			}
 		}
-		if n.Available.HasNegative() {
-			return fmt.Errorf("node %s has %v, and %v is allocated", n.ID, n.Total, n.Allocated)
-		}
 	}
-	return checkQueue(s, s.Root, resources.Limit{}, map[string]bool{})
-}
-
-// checkQueue does this for a queue and all below it. fits remembers which amounts a node has space for.
-func checkQueue(s *scheduler.Snapshot, q *scheduler.QueueView, above resources.Limit, fits map[string]bool) error {
-	if !q.Max.Allows(q.Allocated) {
-		return fmt.Errorf("queue %s may hold %v, and %v is allocated", q.Path, q.Max, q.Allocated)
-	}
-	headroom := q.HeadroomBelow(above)
-	for a := range q.Applications.All() {
-		for x := range a.Allocations.All() {
-			if amounts := x.Ask.Amounts; x.Node == "" && headroom.Allows(amounts) && nodeFits(s, amounts, fits) {
-				return fmt.Errorf("ask %s of queue %s is pending, and could be placed", x.Ask.Key, q.Path)
-			}
-		}
-	}
-	for child := range q.Children.All() {
-		if err := checkQueue(s, child, headroom, fits); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// nodeFits reports whether a node that is not reserved has space for amounts.
-func nodeFits(s *scheduler.Snapshot, amounts resources.Amounts, fits map[string]bool) bool {
-	key := amounts.String()
-	fit, known := fits[key]
-	if known {
-		return fit
-	}
-	for n := range s.Nodes.All() {
-		fit = fit || len(n.ReservedFor) == 0 && n.Available.Covers(amounts)
-	}
-	fits[key] = fit
-	return fit
+	return CheckIdle(s)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -170,6 +171,44 @@ func TestCluster_CheckFindsErrors(t *testing.T) {
 			c := smallCluster(t)
 			x.do(c)
 			assert.Error(t, c.check(), x.want)
+		})
+	}
+}
+
+// An ask may be pending although the only node has space for it.
+func TestCheckIdle_WhatMayBePending(t *testing.T) {
+	for _, x := range []struct {
+		name   string
+		change func(s *scheduler.Snapshot, waits *scheduler.AllocationView)
+	}{
+		{"the node is not schedulable", func(s *scheduler.Snapshot, _ *scheduler.AllocationView) {
+			s.Nodes.At(0).Schedulable = false
+		}},
+		{"the node is reserved", func(s *scheduler.Snapshot, _ *scheduler.AllocationView) {
+			s.Nodes.At(0).ReservedFor = []objects.AllocationKey{"other"}
+		}},
+		{"another node is required", func(_ *scheduler.Snapshot, waits *scheduler.AllocationView) {
+			ask := *waits.Ask
+			ask.Details = &objects.AskDetails{RequiredNode: "m"}
+			waits.Ask = &ask
+		}},
+		{"the queue is above its max with it", func(s *scheduler.Snapshot, _ *scheduler.AllocationView) {
+			s.Root.Children.At(0).Max = resources.LimitFromMap(map[string]resources.Quantity{"vcore": 2000})
+		}},
+		{"applications start one by one", func(s *scheduler.Snapshot, _ *scheduler.AllocationView) {
+			s.Root.Children.At(0).Settings.AppSort = policies.StateAware
+		}},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			c := smallCluster(t)
+			s := c.core.Snapshot(c.now)
+			s.Nodes.At(0).Available = coresOf(2)
+			s.Root.Max = resources.LimitFromMap(coresOf(4).Map())
+			assert.Error(t, CheckIdle(s), "ask waits of queue root.shared is pending, and could be placed")
+			waits := s.Root.Children.At(0).Applications.At(0).Allocations.At(1)
+			assert.Equal(t, waits.Ask.Key, objects.AllocationKey("waits"))
+			x.change(s, waits)
+			assert.NilError(t, CheckIdle(s))
 		})
 	}
 }

@@ -29,10 +29,9 @@ type nodeSpace struct {
 
 // pendingAsk is a pending ask.
 type pendingAsk struct {
-	key      objects.AllocationKey
-	queue    objects.QueuePath // the leaf
-	amounts  resources.Amounts
-	required objects.NodeID // empty: any
+	key     objects.AllocationKey
+	queue   objects.QueuePath // the leaf
+	amounts resources.Amounts
 }
 
 // findPlaceable returns an error for a pending ask that could be placed, with the node; nil: there is none,
@@ -40,7 +39,7 @@ type pendingAsk struct {
 func (r clusterState) findPlaceable(pending []pendingAsk) error {
 	nodes, tried := map[string]*nodeSpace{}, map[string]bool{}
 	for _, w := range pending {
-		what := fmt.Sprintf("%s %v", w.required, w.amounts)
+		what := w.amounts.String()
 		where := what + " " + string(w.queue)
 		if tried[where] {
 			continue
@@ -62,7 +61,7 @@ func (r clusterState) findPlaceable(pending []pendingAsk) error {
 // nodeFor returns the first node on which an ask fits; nil: none.
 func (r clusterState) nodeFor(w pendingAsk) *nodeSpace {
 	for i, n := range r.nodes {
-		if (w.required == "" || w.required == n.id) && n.free.Covers(w.amounts) {
+		if n.free.Covers(w.amounts) {
 			return &r.nodes[i]
 		}
 	}

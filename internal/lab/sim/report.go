@@ -88,6 +88,19 @@ func rounded(x float64) float64 {
 	return math.Round(x*1000) / 1000
 }
 
+// sums are totals of the asks and allocations below a queue.
+type sums struct {
+	allocated, pending resources.Amounts
+	priority           policies.CurrentPriority // of the asks, as seen by the queue above
+}
+
+func (t *sums) add(u sums) {
+	t.allocated, t.pending = t.allocated.Add(u.allocated), t.pending.Add(u.pending)
+	if u.priority.Compare(t.priority) > 0 {
+		t.priority = u.priority
+	}
+}
+
 // QueueLines are the configured queues with the asks and allocations that the client knows. It is for a
 // scheduler whose snapshots cannot be read.
 func (c *Client) QueueLines(conf configs.Partition) []demo.QueueLine {

@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"github.com/canopy-scheduler/canopy/internal/cli/demo"
 	"github.com/canopy-scheduler/canopy/internal/server/engine"
 	"github.com/canopy-scheduler/canopy/internal/server/loop"
 	"github.com/canopy-scheduler/canopy/internal/server/reload"
@@ -71,7 +72,7 @@ func (s *Server) Snapshot(ctx context.Context) (*scheduler.Snapshot, error) {
 // Cluster returns the partitions.
 func (s *Server) Cluster() *loop.Cluster { return s.engine.Cluster() }
 
-// Audit checks an idle scheduler: by its own audit, by Audit, and against the state of the client.
+// Audit checks an idle scheduler: by its own audit, by demo.CheckIdle, and against the state of the client.
 func (s *Server) Audit(ctx context.Context, c *Client) error {
 	l, err := s.partition()
 	if err != nil {
@@ -86,7 +87,7 @@ func (s *Server) Audit(ctx context.Context, c *Client) error {
 	if err != nil {
 		return err
 	}
-	if err := Audit(snap); err != nil {
+	if err := demo.CheckIdle(snap); err != nil {
 		return err
 	}
 	return c.CompareSnapshot(snap)
