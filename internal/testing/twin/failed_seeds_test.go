@@ -3,15 +3,13 @@ package twin
 import (
 	"fmt"
 	"testing"
-
-	"github.com/canopy-scheduler/canopy/internal/testing/randomrun"
 )
 
 // Runs in which core and twin differed, each for a reason that few other seeds meet.
 func TestRandomRuns_SeedsThatFailed(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		run  func(*testing.T, uint64) randomrun.Run
+		run  runKind
 		seed uint64
 	}{
 		{"resources that a node holds for a replacement count as free in a search for victims", gangRun, 1512},

@@ -15,35 +15,24 @@ import (
 // Core and twin agree about the topology of gangs; and the members of a task group that requires a domain are placed in
 // one (GAN-29, GAN-30).
 func TestRandomRuns_TopologyOfGangs(t *testing.T) {
-	runs := testscale.Runs(300)
-	seen := map[string]int{}
-	for seed := range uint64(runs) {
+	runs, seen := testscale.Runs(300), map[string]int{}
+	withTopology := func(t *testing.T, seed uint64) randomrun.Run {
 		s := virtualGangRun(t, seed)
 		s.AddTopology()
-		if f := Execute(s); f != nil {
-			shorter, g := Shorten(s, f, Execute)
-			t.Fatalf("seed %d: %v\nin short:\n%s\n%v", seed, f, shorter, g)
-		}
-		countTopologies(t, s, seen)
+		return s
 	}
-	t.Logf("%d runs: %v", runs, seen)
-	for what, least := range map[string]int{
+	agree(t, 0, runs, withTopology, observeTopologies, seen)
+	checkOften(t, runs, seen, map[string]int{
 		"placed in a required domain": runs / 4, "placed in a preferred domain": runs / 6,
 		"placed in several domains": runs / 30, "waits for a domain": runs,
 		"placed in the domain of members that run": runs / 10,
-	} {
-		assert.Check(t, seen[what] >= least, "%s: %d times in %d runs, at least %d are due", what, seen[what], runs, least)
-	}
+	})
 }
 
-// countTopologies executes a run on a core, checks the domains of members that are placed together, and counts what
-// happens.
-func countTopologies(t *testing.T, s randomrun.Run, seen map[string]int) {
-	core, now := scheduler.NewWith(s.Partition, s.Oracle.Oracle(),
-		objects.Options{Shapes: s.Shapes, Lifetimes: s.Lifetimes, Evaluations: 1 << 30}), randomrun.StartTime()
+// observeTopologies checks the domains of members that are placed together, and counts what happens.
+func observeTopologies(t *testing.T, core *scheduler.Core, seen map[string]int) stepObserver {
 	declared := map[objects.AppID][]gangs.VirtualGroup{}
-	for _, step := range s.Steps {
-		now = now.Add(step.After)
+	return func(step randomrun.Step) func([]scheduler.Effect) {
 		if m, ok := step.Command.(scheduler.AddApplication); ok {
 			declared[m.App] = m.Gang.Virtual
 		}
@@ -54,42 +43,43 @@ func countTopologies(t *testing.T, s randomrun.Run, seen map[string]int) {
 				seen["waits for a domain"] += boolToInt(g.RequiresTopology() && g.Refusal() != "")
 			}
 		}
-		effects, _ := applyStep(step, core, now)
-		first := map[objects.AppID]map[string][][]string{} // domains of the first members of a task group that waited
-		for _, e := range effects {
-			allocated, ok := e.(scheduler.Allocated)
-			if ok && allocated.Ask.Constraints().Domain() != nil {
-				seen["placed in the domain of members that run"]++
-			}
-			if !ok || step.Command != nil || !waiting[allocated.Ask.App] || allocated.Ask.Placeholder {
-				continue
-			}
-			a, ok := core.Partition().Application(allocated.Ask.App)
-			if !ok || a.Gang().Groups()[0].TimedOut > 0 {
-				continue
-			}
-			for _, v := range declared[a.ID()] {
-				n, ok := core.Partition().Node(allocated.Node)
-				if v.Name != allocated.Ask.TaskGroup() || !v.Topology.Declared() || !ok ||
-					len(first[a.ID()][v.Name]) == v.MinMember {
+		return func(effects []scheduler.Effect) {
+			first := map[objects.AppID]map[string][][]string{} // domains of the first members of a task group that waited
+			for _, e := range effects {
+				allocated, ok := e.(scheduler.Allocated)
+				if ok && allocated.Ask.Constraints().Domain() != nil {
+					seen["placed in the domain of members that run"]++
+				}
+				if !ok || step.Command != nil || !waiting[allocated.Ask.App] || allocated.Ask.Placeholder {
 					continue
 				}
-				if first[a.ID()] == nil {
-					first[a.ID()] = map[string][][]string{}
+				a, ok := core.Partition().Application(allocated.Ask.App)
+				if !ok || a.Gang().Groups()[0].TimedOut > 0 {
+					continue
 				}
-				first[a.ID()][v.Name] = append(first[a.ID()][v.Name], (&node{attributes: n.Attributes()}).path(v.Topology.Levels))
+				for _, v := range declared[a.ID()] {
+					n, ok := core.Partition().Node(allocated.Node)
+					if v.Name != allocated.Ask.TaskGroup() || !v.Topology.Declared() || !ok ||
+						len(first[a.ID()][v.Name]) == v.MinMember {
+						continue
+					}
+					if first[a.ID()] == nil {
+						first[a.ID()] = map[string][][]string{}
+					}
+					first[a.ID()][v.Name] = append(first[a.ID()][v.Name], (&node{attributes: n.Attributes()}).path(v.Topology.Levels))
+				}
 			}
-		}
-		for app, groups := range first {
-			for _, v := range declared[app] {
-				countDomains(t, s.Seed, v, groups[v.Name], seen)
+			for app, groups := range first {
+				for _, v := range declared[app] {
+					countDomains(t, v, groups[v.Name], seen)
+				}
 			}
 		}
 	}
 }
 
 // countDomains counts in how many domains the members of a task group are, by the paths of their nodes.
-func countDomains(t *testing.T, seed uint64, v gangs.VirtualGroup, paths [][]string, seen map[string]int) {
+func countDomains(t *testing.T, v gangs.VirtualGroup, paths [][]string, seen map[string]int) {
 	if len(paths) == 0 {
 		return
 	}
@@ -103,7 +93,7 @@ func countDomains(t *testing.T, seed uint64, v gangs.VirtualGroup, paths [][]str
 	}
 	if v.Topology.Requires() {
 		assert.Assert(t, one(v.Topology.Required),
-			"seed %d: task group %s requires one domain of %v, and its members are in %v", seed, v.Name, v.Topology, paths)
+			"task group %s requires one domain of %v, and its members are in %v", v.Name, v.Topology, paths)
 		seen["placed in a required domain"]++
 		return
 	}

@@ -18,7 +18,12 @@ type harness struct {
 	core, second *scheduler.Core // two cores, whose effects must be equal
 	events       *eventState     // of core
 	reader       *snapshotReader // of core
+
+	watch stepObserver // of core; nil: none
 }
+
+// stepObserver is called before each step; what it returns is called with the effects after it.
+type stepObserver func(step randomrun.Step) func(effects []scheduler.Effect)
 
 // stepper is a Core or a Twin.
 type stepper interface {
@@ -37,9 +42,14 @@ func (p *harness) execute(step randomrun.Step) (f *Failure) {
 			f = nil
 		}
 	}()
+	after := func([]scheduler.Effect) {}
+	if p.watch != nil {
+		after = p.watch(step)
+	}
 	var more, coreMore, secondMore bool
 	f.Twin, more = applyStep(step, p.twin, p.now)
 	f.Core, coreMore = applyStep(step, p.core, p.now)
+	after(f.Core)
 	secondEffects, secondMore := applyStep(step, p.second, p.now)
 	coreText := effectsText(f.Core)
 	f.Core, f.Problem = p.events.consume(f.Core)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/testing/randomrun"
 	"github.com/canopy-scheduler/canopy/internal/testing/testscale"
-	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -17,27 +16,23 @@ import (
 func TestRandomRuns_OperatorsAct(t *testing.T) {
 	for _, kind := range []struct {
 		name string
-		run  func(*testing.T, uint64) randomrun.Run
+		run  runKind
 		runs int
 	}{
 		{"gangs", gangRun, 120},
 		{"gangs that are placed together", virtualGangRun, 100},
 		{"rejected asks", refusingRun, 60},
-		{"all kinds", func(_ *testing.T, seed uint64) randomrun.Run { return randomrun.RandomRun(seed, stepsPerRun) }, 150},
-		{"gangs among all kinds",
-			func(_ *testing.T, seed uint64) randomrun.Run { return randomrun.GangRun(seed, stepsPerRun) }, 150},
+		{"all kinds", anyRun, 150},
+		{"gangs among all kinds", anyGangRun, 150},
 	} {
 		t.Run(kind.name, func(t *testing.T) {
 			acted, runs := map[string]int{}, testscale.Runs(kind.runs)
-			for i := range uint64(runs) {
-				s := kind.run(t, 10_000+i)
-				s.AddOperations(rand.New(rand.NewPCG(i, 76)), 25)
-				if f := Execute(s); f != nil {
-					shorter, g := Shorten(s, f, Execute)
-					t.Fatalf("seed %d: %v\nin short:\n%s\n%v", s.Seed, f, shorter, g)
-				}
-				countOperations(s, acted)
+			withOperations := func(t *testing.T, seed uint64) randomrun.Run {
+				s := kind.run(t, seed)
+				s.AddOperations(rand.New(rand.NewPCG(seed-10_000, 76)), 25)
+				return s
 			}
+			agree(t, 10_000, runs, withOperations, observeOperations, acted)
 			t.Logf("%d runs: %v", runs, acted)
 			for _, what := range []string{"moved", "cancelled", "set draining", "moved with allocations"} {
 				assert.Check(t, acted[what] > 0 || runs < kind.runs, "%s: never in %d runs", what, runs)
@@ -46,14 +41,9 @@ func TestRandomRuns_OperatorsAct(t *testing.T) {
 	}
 }
 
-// countOperations counts what operators did in a run that changed something.
-func countOperations(s randomrun.Run, acted map[string]int) {
-	core := scheduler.NewWith(s.Partition, s.Oracle.Oracle(),
-		objects.Options{Shapes: s.Shapes, Lifetimes: s.Lifetimes, Candidates: s.MaxCandidates, Refusals: s.MaxRefusals,
-			Evaluations: 1 << 30})
-	now := randomrun.StartTime()
-	for _, step := range s.Steps {
-		now = now.Add(step.After)
+// observeOperations counts what operators did that changed something.
+func observeOperations(_ *testing.T, core *scheduler.Core, acted map[string]int) stepObserver {
+	return func(step randomrun.Step) func([]scheduler.Effect) {
 		move, isMove := step.Command.(scheduler.Operate)
 		bound, held := 0, 0
 		if a, known := core.Partition().Application(move.App); isMove && known {
@@ -62,13 +52,14 @@ func countOperations(s randomrun.Run, acted map[string]int) {
 				held += boolToInt(core.Partition().Nomination(x) != nil || core.Partition().Reservations().Of(x) != nil)
 			}
 		}
-		effects, _ := applyStep(step, core, now)
-		for _, e := range effects {
-			if o, is := e.(scheduler.OperatorActed); is {
-				acted[o.Action.Info().Done]++
-				if o.Action == scheduler.MoveApplication {
-					acted["moved with allocations"] += boolToInt(bound > 0)
-					acted["moved with a nomination or reservation"] += boolToInt(held > 0)
+		return func(effects []scheduler.Effect) {
+			for _, e := range effects {
+				if o, is := e.(scheduler.OperatorActed); is {
+					acted[o.Action.Info().Done]++
+					if o.Action == scheduler.MoveApplication {
+						acted["moved with allocations"] += boolToInt(bound > 0)
+						acted["moved with a nomination or reservation"] += boolToInt(held > 0)
+					}
 				}
 			}
 		}

@@ -2,7 +2,6 @@ package twin
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -10,11 +9,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/testing/randomrun"
 	"github.com/canopy-scheduler/canopy/internal/testing/testscale"
-	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
-	"github.com/canopy-scheduler/canopy/pkg/feasibility"
-	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
-	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
@@ -27,51 +22,39 @@ const refusedConfig = `partitions: [{name: default, preemption: {enabled: true},
 // refusingRun returns a random run on two full nodes: the asks of an application are of few groups, all may
 // preempt, and the resource manager rejects most of them.
 func refusingRun(t *testing.T, seed uint64) randomrun.Run {
-	conf, problems := queuesyaml.Load([]byte(refusedConfig))
-	assert.Assert(t, conf != nil, "%v", problems)
-	withReservations(conf, seed)
-	rng := rand.New(rand.NewPCG(seed, 43))
-	s := randomrun.Run{
-		Seed: seed, Partition: conf.Partitions[0], Oracle: randomrun.RejectMost, Lifetimes: lifecycle.DefaultLifetimes(),
-		Shapes:      feasibility.DefaultShapes,
-		MaxRefusals: rng.IntN(4), MaxCandidates: 1 << 30,
-	}
-	add := func(after time.Duration, c scheduler.Command) {
-		s.Steps = append(s.Steps, randomrun.Step{After: after, Command: c})
-	}
-	vcore := func(n resources.Quantity) resources.Amounts {
-		return resources.FromMap(map[string]resources.Quantity{"vcore": n})
-	}
+	s := newScript(t, refusedConfig, seed, 43)
+	withReservations(&s.Partition, seed)
+	s.Oracle, s.MaxRefusals = randomrun.RejectMost, s.IntN(4)
 	for _, n := range []objects.NodeID{"n1", "n2"} {
-		add(0, scheduler.AddNode{Node: n, Total: vcore(8), Schedulable: true})
+		s.add(0, scheduler.AddNode{Node: n, Total: vcores(8), Schedulable: true})
 	}
 	app := func(i int) objects.AppID { return objects.AppID(fmt.Sprint("app", i)) }
 	for i, leaf := range []string{"root.a", "root.b", "root.b"} {
-		add(0, scheduler.AddApplication{App: app(i), Queue: leaf, User: security.User{Name: "u"}})
+		s.add(0, scheduler.AddApplication{App: app(i), Queue: leaf, User: security.User{Name: "u"}})
 	}
 	owner := map[int]objects.AppID{}
 	for len(s.Steps) < stepsPerRun {
-		after := time.Duration(rng.IntN(3)) * time.Second
-		switch x := rng.IntN(20); {
+		after := time.Duration(s.IntN(3)) * time.Second
+		switch x := s.IntN(20); {
 		case x < 7:
 			i := len(owner)
-			owner[i] = app(rng.IntN(3))
-			add(after, scheduler.SubmitAsk{Ask: &objects.Ask{
+			owner[i] = app(s.IntN(3))
+			s.add(after, scheduler.SubmitAsk{Ask: &objects.Ask{
 				Key: objects.AllocationKey(fmt.Sprint("k", i)), App: owner[i],
-				Amounts:  vcore(resources.Quantity(2 + 2*rng.IntN(2))),
-				Priority: int32(rng.IntN(3)),
+				Amounts:  vcores(2 + 2*s.IntN(2)),
+				Priority: int32(s.IntN(3)),
 				Policy:   objects.PolicySent | objects.PolicyAllowPreemptSelf | objects.PolicyAllowPreemptOther,
 			}})
 		case x < 11 && len(owner) > 0:
-			i := rng.IntN(len(owner))
-			how := randomrun.Pick(&randomrun.Generator{Rand: rng}, scheduler.StoppedByRM, scheduler.PreemptedByScheduler,
+			i := s.IntN(len(owner))
+			how := pick(s, scheduler.StoppedByRM, scheduler.PreemptedByScheduler,
 				scheduler.PreemptedByScheduler)
-			add(after, scheduler.Release{App: owner[i], Key: objects.AllocationKey(fmt.Sprint("k", i)), Type: how})
+			s.add(after, scheduler.Release{App: owner[i], Key: objects.AllocationKey(fmt.Sprint("k", i)), Type: how})
 		default:
-			s.Steps = append(s.Steps, randomrun.Step{After: after, Budget: 10})
+			s.schedule(after, 10)
 		}
 	}
-	return s
+	return s.Run
 }
 
 // A rejected ask does not hide others of its group: core and twin agree on which of them preempt, also
