@@ -3,113 +3,71 @@ package twin
 import (
 	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 
-	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
-	"github.com/canopy-scheduler/canopy/pkg/persistent"
-	"github.com/canopy-scheduler/canopy/pkg/quota"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// plainSnapshot is a snapshot with slices as lists: two snapshots of equal state are deeply equal,
-// however their lists share memory.
-type plainSnapshot struct {
-	scheduler.Snapshot // its lists are empty
-	Root               plainQueue
-	Nodes              []plainNode
-	Completed          []lifecycle.Ended
-	Rejected           []lifecycle.Ended
-}
-
-type plainQueue struct {
-	scheduler.QueueView
-	Limits       []quota.LimitUsage
-	Used         [][]quota.ClassUse
-	Children     []plainQueue
-	Applications []plainApplication
-}
-
-type plainApplication struct {
-	scheduler.ApplicationView
-	Work []scheduler.AllocationView
-}
-
-type plainNode struct {
-	scheduler.NodeView
-	Work []scheduler.AllocationView
-}
-
-func plainSnapshotOf(s *scheduler.Snapshot) plainSnapshot {
-	v := plainSnapshot{
-		Snapshot: *s, Root: plainQueueOf(s.Root), Completed: values(s.Completed), Rejected: values(s.Rejected),
-	}
-	for n := range s.Nodes.All() {
-		node := plainNode{*n, values(n.Allocations)}
-		node.NodeView.Allocations = persistent.List[scheduler.AllocationView]{}
-		v.Nodes = append(v.Nodes, node)
-	}
-	none := persistent.List[lifecycle.Ended]{}
-	v.Snapshot.Root, v.Snapshot.Nodes = nil, persistent.List[scheduler.NodeView]{}
-	v.Snapshot.Completed, v.Snapshot.Rejected = none, none
-	return v
-}
-
-func plainQueueOf(q *scheduler.QueueView) plainQueue {
-	v := plainQueue{QueueView: *q, Limits: values(q.Limits)}
-	for child := range q.Children.All() {
-		v.Children = append(v.Children, plainQueueOf(child))
-	}
-	for a := range q.Applications.All() {
-		app := plainApplication{*a, values(a.Allocations)}
-		app.ApplicationView.Allocations = persistent.List[scheduler.AllocationView]{}
-		v.Applications = append(v.Applications, app)
-	}
-	v.QueueView.ClassQuotas = append([]quota.ClassQuota(nil), q.ClassQuotas...)
-	for i := range v.QueueView.ClassQuotas {
-		v.Used = append(v.Used, values(q.ClassQuotas[i].Used))
-		v.QueueView.ClassQuotas[i].Used = persistent.List[quota.ClassUse]{}
-	}
-	v.QueueView.Limits = persistent.List[quota.LimitUsage]{}
-	v.QueueView.Children = persistent.List[scheduler.QueueView]{}
-	v.QueueView.Applications = persistent.List[scheduler.ApplicationView]{}
-	return v
-}
-
-func values[T any](l persistent.List[T]) []T {
-	out := make([]T, 0, l.Len())
-	for x := range l.All() {
-		out = append(out, *x)
-	}
-	return out
-}
-
 // SnapshotDifference returns the first difference between two snapshots; empty: they are equal.
 func SnapshotDifference(got, want *scheduler.Snapshot) string {
-	if a, b := plainSnapshotOf(got), plainSnapshotOf(want); !reflect.DeepEqual(a, b) {
-		return firstUnequal("snapshot", reflect.ValueOf(a), reflect.ValueOf(b))
+	return firstUnequal(reflect.ValueOf(got), reflect.ValueOf(want))
+}
+
+// firstUnequal returns the first place where two values of a type differ, with both values; empty: they are deeply
+// equal. Persistent lists are compared item by item, however they are divided into pages.
+func firstUnequal(a, b reflect.Value) string {
+	if !holdsList(a.Type()) || a.Kind() == reflect.Pointer && (a.IsNil() || b.IsNil()) {
+		if reflect.DeepEqual(a.Interface(), b.Interface()) {
+			return ""
+		}
+		return fmt.Sprintf(": %+v, and should be %+v", a, b)
+	}
+	switch {
+	case a.Kind() == reflect.Pointer:
+		return firstUnequal(a.Elem(), b.Elem())
+	case a.Kind() == reflect.Struct && !isList(a.Type()):
+		for i := range a.NumField() {
+			if difference := firstUnequal(a.Field(i), b.Field(i)); difference != "" {
+				return "." + a.Type().Field(i).Name + difference
+			}
+		}
+		return ""
+	}
+	as, bs := itemsOf(a), itemsOf(b)
+	if len(as) != len(bs) {
+		return fmt.Sprintf(": %d, and should be %d", len(as), len(bs))
+	}
+	for i := range as {
+		if difference := firstUnequal(as[i], bs[i]); difference != "" {
+			return fmt.Sprintf("[%d]%s", i, difference)
+		}
 	}
 	return ""
 }
 
-// firstUnequal returns the first place where two values of a type differ.
-func firstUnequal(at string, a, b reflect.Value) string {
-	switch a.Kind() {
-	case reflect.Struct:
-		for i := range a.NumField() {
-			if !equalText(a.Field(i), b.Field(i)) {
-				return firstUnequal(at+"."+a.Type().Field(i).Name, a.Field(i), b.Field(i))
-			}
+// itemsOf returns the items of a slice or of a persistent list.
+func itemsOf(v reflect.Value) (items []reflect.Value) {
+	if v.Kind() == reflect.Slice {
+		for i := range v.Len() {
+			items = append(items, v.Index(i))
 		}
-	case reflect.Slice:
-		if a.Len() != b.Len() {
-			return fmt.Sprintf("%s: %d, and should be %d", at, a.Len(), b.Len())
-		}
-		for i := range a.Len() {
-			if !equalText(a.Index(i), b.Index(i)) {
-				return firstUnequal(fmt.Sprintf("%s[%d]", at, i), a.Index(i), b.Index(i))
-			}
-		}
+		return items
 	}
-	return fmt.Sprintf("%s: %+v, and should be %+v", at, a, b)
+	for item := range v.MethodByName("All").Call(nil)[0].Seq() {
+		items = append(items, item)
+	}
+	return items
 }
 
-func equalText(a, b reflect.Value) bool { return fmt.Sprintf("%+v", a) == fmt.Sprintf("%+v", b) }
+func isList(t reflect.Type) bool { return strings.HasPrefix(t.Name(), "List[") }
+
+// holdsList reports whether values of a type are, have or point to persistent lists. A list in a type that is not named
+// here shows as a difference.
+func holdsList(t reflect.Type) bool {
+	if t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		return holdsList(t.Elem())
+	}
+	views := []string{"Snapshot", "QueueView", "ApplicationView", "NodeView", "ClassQuota"}
+	return isList(t) || slices.Contains(views, t.Name())
+}

@@ -3,7 +3,6 @@ package twin
 import (
 	"fmt"
 	"math/rand/v2"
-	"reflect"
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -14,7 +13,7 @@ import (
 type snapshotReader struct {
 	rng      *rand.Rand
 	held     *scheduler.Snapshot // an earlier snapshot; nil: none yet
-	heldCopy plainSnapshot       // its contents at that time
+	heldFull *scheduler.Snapshot // the full copy of that time, which shares no memory with it
 }
 
 func newSnapshotReader(seed uint64) *snapshotReader {
@@ -32,13 +31,13 @@ func (r *snapshotReader) read(c *scheduler.Core, full *scheduler.Snapshot, now t
 	case n < 120:
 		snap := c.Snapshot(now)
 		if problem := SnapshotDifference(snap, full); problem != "" {
-			return "what is kept up to date is not what there is: " + problem
+			return "what is kept up to date is not what there is: snapshot" + problem
 		}
-		if r.held != nil && !reflect.DeepEqual(plainSnapshotOf(r.held), r.heldCopy) {
+		if r.held != nil && SnapshotDifference(r.held, r.heldFull) != "" {
 			return fmt.Sprintf("the snapshot of %s has changed since", r.held.At)
 		}
 		if r.held == nil || n < 90 {
-			r.held, r.heldCopy = snap, plainSnapshotOf(snap)
+			r.held, r.heldFull = snap, full
 		}
 	}
 	return ""
