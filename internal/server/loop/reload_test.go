@@ -3,7 +3,7 @@ package loop_test
 import (
 	"context"
 	"fmt"
-	"maps"
+	"reflect"
 	"slices"
 	"sync"
 	"testing"
@@ -13,7 +13,6 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/internal/server/loop"
-	"github.com/canopy-scheduler/canopy/internal/testing/twin"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -57,7 +56,7 @@ func snapshotsOf(t *testing.T, c *loop.Cluster) map[string]*scheduler.Snapshot {
 }
 
 func sameState(got, want map[string]*scheduler.Snapshot) bool {
-	return maps.EqualFunc(got, want, func(a, b *scheduler.Snapshot) bool { return twin.SnapshotDifference(a, b) == "" })
+	return reflect.DeepEqual(got, want)
 }
 
 // leafBecomesParent is a partition whose leaf a has become a parent.
