@@ -28,7 +28,6 @@ const (
 	Recording Measure = "recording" // what recording adds to the CPU time of a server
 	Poll      Measure = "poll"      // the readers of another process
 	Attack    Measure = "attack"    // the attacker of another process
-	Audit     Measure = "audit"     // no timing: every decision is checked
 )
 
 // Job describes what one process measures.
@@ -153,11 +152,7 @@ func (j Job) stream() (*stream, error) {
 	if err := j.Spec.Check(); err != nil {
 		return nil, err
 	}
-	spec := j.Spec
-	if j.Measure == Audit {
-		spec = auditable(spec)
-	}
-	return newStream(spec, j.Seed)
+	return newStream(j.Spec, j.Seed)
 }
 
 func (j Job) measure(ctx context.Context, s *stream, r *result) error {
@@ -191,11 +186,6 @@ func (j Job) measure(ctx context.Context, s *stream, r *result) error {
 		return measureRecovery(ctx, s, r, j)
 	case Recording:
 		return measureRecording(ctx, s, r, j)
-	case Audit:
-		if s.spec.Preemptors > 0 {
-			return auditPreempting(s, newCore(s), r)
-		}
-		return measureAudit(s, newCore(s), r)
 	}
 	return fmt.Errorf("there is no measure %q", j.Measure)
 }

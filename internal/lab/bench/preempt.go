@@ -64,7 +64,7 @@ type preemptionRun struct {
 }
 
 // loadPreempting fills d with everything but the preemptors.
-func loadPreempting(s *stream, d decider) (*preemptionRun, error) {
+func loadPreempting(s *stream, d Decider) (*preemptionRun, error) {
 	p := &preemptionRun{driver: newDriver(d), stream: s}
 	err := errors.Join(p.load(s), p.applyAll(len(s.preemptorLeaves()), s.addPreemptorApp))
 	if err != nil {

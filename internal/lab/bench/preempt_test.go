@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -9,7 +8,6 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/lab/bench/workload"
 	"github.com/canopy-scheduler/canopy/internal/lab/measure"
-	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -35,16 +33,6 @@ func TestPreempt_MinimalVictims(t *testing.T) {
 	}
 }
 
-func TestAuditPreempting_AcceptsCore(t *testing.T) {
-	for _, right := range []string{workload.ByLeaf, workload.ByFence, workload.ByGuarantee} {
-		r := newResult()
-		s := streamOf(t, auditable(preemptSpec(right)), 1)
-		assert.NilError(t, auditPreempting(s, newCore(s), r))
-		assert.Equal(t, r.sample["auditViolations"], 0.0, right)
-		assert.Assert(t, r.sample["audited"] >= 340, "%v", r.sample) // 300 fill it; 20 preempt, and are placed
-	}
-}
-
 // alteredCore is a core whose effects are changed.
 type alteredCore struct {
 	*scheduler.Core
@@ -54,34 +42,6 @@ type alteredCore struct {
 func (a alteredCore) Schedule(now time.Time, budget int) ([]scheduler.Effect, bool) {
 	effects, more := a.Core.Schedule(now, budget)
 	return a.change(effects), more
-}
-
-func TestAuditPreempting_FindsWrongVictims(t *testing.T) {
-	core := func(s *stream, compared int) *scheduler.Core {
-		opt := objects.DefaultOptions()
-		opt.Lifetimes, opt.Candidates = *neverCompleting(), compared
-		return scheduler.NewWith(s.partition, nil, opt)
-	}
-	isRelease := func(e scheduler.Effect) bool { _, is := e.(scheduler.Released); return is }
-	for _, c := range []struct {
-		name  string
-		plant func(s *stream) decider
-	}{
-		{"the first node instead of the best", func(s *stream) decider { return core(s, 1) }},
-		{"a victim without a release", func(s *stream) decider {
-			return alteredCore{core(s, 0),
-				func(all []scheduler.Effect) []scheduler.Effect { return slices.DeleteFunc(all, isRelease) }}
-		}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			spec := preemptSpec(workload.ByFence)
-			spec.Nodes = 50 // a few on each, so that nodes differ
-			s := streamOf(t, auditable(spec), 1)
-			r := newResult()
-			assert.NilError(t, auditPreempting(s, c.plant(s), r))
-			assert.Equal(t, r.sample["auditViolations"], 1.0)
-		})
-	}
 }
 
 func TestPreempt_WrongOutcomeFails(t *testing.T) {

@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
-	"slices"
 	"time"
 
 	"github.com/canopy-scheduler/canopy/internal/lab/bench/report"
-	"github.com/canopy-scheduler/canopy/internal/lab/bench/workload"
 	"github.com/canopy-scheduler/canopy/internal/lab/measure"
 )
 
@@ -29,7 +27,7 @@ type Options struct {
 // Step is the progress of a Run.
 type Step struct {
 	Suite, Cell string
-	Run, Runs   int // which sample of the cell; Run 0: its audit
+	Run, Runs   int // which sample of the cell, from 1
 	Done, Total int // samples of all cells
 	Left        time.Duration
 	Err         error // why there is no sample
@@ -53,7 +51,6 @@ func Run(ctx context.Context, plans []Plan, o Options) *report.Report {
 			w.cells = append(w.cells,
 				&cellState{plannedCell: c, suite: p.Name, to: cell, merged: map[string]measure.Histogram{}})
 		}
-		w.audits = append(w.audits, audits(p.cells, w.cells[len(w.cells)-len(p.cells):])...)
 	}
 	w.rounds()
 	for _, c := range w.cells {
@@ -66,29 +63,13 @@ func Run(ctx context.Context, plans []Plan, o Options) *report.Report {
 	return r
 }
 
-// audits returns the cells whose decisions are checked: the first of every line. The others differ only in
-// size, and an audit has its own size.
-func audits(cells []plannedCell, all []*cellState) (audited []*cellState) {
-	var lines []string
-	for i, c := range cells {
-		if c.spec.Via == workload.ViaCore && (c.measure == Fill || c.measure == Churn || c.measure == Preempt) &&
-			!c.trace.given() &&
-			!slices.Contains(lines, c.line) {
-			lines = append(lines, c.line)
-			audited = append(audited, all[i])
-		}
-	}
-	return audited
-}
-
 // suiteRunner is the state of a Run.
 type suiteRunner struct {
-	ctx    context.Context
-	o      Options
-	began  time.Time
-	cells  []*cellState
-	audits []*cellState
-	done   int
+	ctx   context.Context
+	o     Options
+	began time.Time
+	cells []*cellState
+	done  int
 }
 
 // cellState is a cell with the samples so far.
@@ -97,10 +78,9 @@ type cellState struct {
 	suite  string
 	to     *report.Cell
 	merged map[string]measure.Histogram
-	audit  report.Sample
 }
 
-func (w *suiteRunner) total() int { return len(w.cells)*w.o.Runs + len(w.audits) }
+func (w *suiteRunner) total() int { return len(w.cells) * w.o.Runs }
 
 func (w *suiteRunner) rounds() {
 	for round := range w.o.Runs {
@@ -125,12 +105,6 @@ func (w *suiteRunner) rounds() {
 			w.sample(c, job, round+1)
 		}
 	}
-	for _, c := range w.audits {
-		if w.ctx.Err() != nil {
-			return
-		}
-		w.sample(c, Job{Spec: c.spec, Measure: Audit, Seed: w.o.Seed}, 0)
-	}
 }
 
 // sample measures one sample. An interrupted sample is discarded.
@@ -140,13 +114,10 @@ func (w *suiteRunner) sample(c *cellState, job Job, number int) {
 		return
 	}
 	if err == nil {
-		err = c.take(answer, job.Measure)
+		err = c.take(answer)
 	}
 	if err != nil && c.to.Failure == "" {
 		c.to.Failure = fmt.Sprintf("run %d: %v", number, err)
-		if job.Measure == Audit {
-			c.to.Failure = fmt.Sprintf("audit: %v", err)
-		}
 	}
 	w.done++
 	took := time.Since(w.began)
@@ -157,11 +128,7 @@ func (w *suiteRunner) sample(c *cellState, job Job, number int) {
 }
 
 // take adds an answer to the cell.
-func (c *cellState) take(a Answer, m Measure) error {
-	if m == Audit {
-		c.audit = a.Sample
-		return nil
-	}
+func (c *cellState) take(a Answer) error {
 	switch {
 	case a.Digest == "":
 		return errors.New("the process does not say what it has measured")
@@ -198,9 +165,6 @@ func (c *cellState) finish(runs int) {
 	}
 	if missing := runs - len(c.to.Samples); missing > 0 && c.to.Failure == "" {
 		c.to.Failure = fmt.Sprintf("%d of %d runs were not made", missing, runs)
-	}
-	for metric, n := range c.audit {
-		c.to.Samples[0][metric] = n
 	}
 	c.to.Merged = report.Sample{}
 	for family, t := range c.merged {

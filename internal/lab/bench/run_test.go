@@ -45,9 +45,7 @@ func TestRun_OrderFollowsFromSeed(t *testing.T) {
 		o := Options{Runs: 3, Seed: seed, Progress: func(Step) {}}
 		o.Spawn = func(_ context.Context, j Job) (Answer, error) {
 			assert.Equal(t, j.Seed, seed)
-			if j.Measure != Audit {
-				cells = append(cells, j.Spec.Asks-smallSpec().Asks)
-			}
+			cells = append(cells, j.Spec.Asks-smallSpec().Asks)
 			return answerOf(t, "d", 1), nil
 		}
 		Run(context.Background(), planOf("a", "b", "c", "d", "e"), o)
@@ -67,10 +65,7 @@ func TestRun_MergesPercentiles(t *testing.T) {
 	runs := [][]int{{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, {9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9}}
 	n := 0
 	o := Options{Runs: 2, Seed: 1, Progress: func(Step) {}}
-	o.Spawn = func(_ context.Context, j Job) (Answer, error) {
-		if j.Measure == Audit {
-			return Answer{Sample: report.Sample{"audited": 7, "auditViolations": 2}}, nil
-		}
+	o.Spawn = func(context.Context, Job) (Answer, error) {
 		n++
 		return answerOf(t, "d", float64(n), runs[n-1]...), nil
 	}
@@ -79,9 +74,6 @@ func TestRun_MergesPercentiles(t *testing.T) {
 	assert.Equal(t, c.Failure, "")
 	p50 := c.Merged["decisionP50"]
 	assert.Assert(t, p50 > 8990 && p50 < 9010, "13 of 24 took 9 ms: %v", p50) // the mean of medians would be 5
-	assert.Equal(t, c.Samples[0]["audited"], 7.0)
-	_, wrong := r.Failures()
-	assert.Equal(t, wrong, 2)
 }
 
 func TestRun_FailureBelongsToCell(t *testing.T) {
@@ -90,10 +82,6 @@ func TestRun_FailureBelongsToCell(t *testing.T) {
 	seen := 0
 	o.Spawn = func(_ context.Context, j Job) (Answer, error) {
 		switch at := j.Spec.Asks - smallSpec().Asks; {
-		case j.Measure == Audit && at == 3:
-			return Answer{}, errors.New("inconsistent accounting")
-		case j.Measure == Audit:
-			return Answer{Sample: report.Sample{"audited": 1, "auditViolations": 0}}, nil
 		case at == 1:
 			return Answer{}, errors.New("killed")
 		case at == 2:
@@ -102,7 +90,7 @@ func TestRun_FailureBelongsToCell(t *testing.T) {
 		}
 		return answerOf(t, "d", 1), nil
 	}
-	r := Run(context.Background(), planOf("good", "dead", "changing", "unsound"), o)
+	r := Run(context.Background(), planOf("good", "dead", "changing"), o)
 	cells := r.Suites[0].Cells
 	assert.Equal(t, cells[0].Failure, "")
 	assert.Equal(t, len(cells[0].Samples), 2)
@@ -110,13 +98,12 @@ func TestRun_FailureBelongsToCell(t *testing.T) {
 	assert.Equal(t, len(cells[1].Samples), 0)
 	assert.Equal(t, cells[2].Failure, "run 2: the requests were not those of the other runs")
 	assert.Equal(t, len(cells[2].Samples), 1)
-	assert.Equal(t, cells[3].Failure, "audit: inconsistent accounting")
 	failed, wrong := r.Failures()
-	assert.Equal(t, failed, 3)
+	assert.Equal(t, failed, 2)
 	assert.Equal(t, wrong, 0)
-	assert.Equal(t, len(steps), 12)
-	assert.Equal(t, steps[11].Done, 12)
-	assert.Equal(t, steps[11].Total, 12)
+	assert.Equal(t, len(steps), 6)
+	assert.Equal(t, steps[5].Done, 6)
+	assert.Equal(t, steps[5].Total, 6)
 	readBack(t, r)
 }
 
@@ -143,17 +130,17 @@ func TestRun_InterruptedIsIncomplete(t *testing.T) {
 	}
 	r := Run(ctx, planOf("a", "b"), o)
 	assert.Equal(t, n, 3, "nothing is started after the interrupt")
-	assert.Equal(t, r.Incomplete, "interrupted after 2 of 8 samples")
+	assert.Equal(t, r.Incomplete, "interrupted after 2 of 6 samples")
 	for _, c := range r.Suites[0].Cells {
 		assert.Equal(t, len(c.Samples), 1)
 		assert.Equal(t, c.Failure, "2 of 3 runs were not made")
 	}
 	var out strings.Builder
 	assert.NilError(t, report.WriteText(&out, r))
-	assert.Assert(t, strings.Contains(out.String(), "warning: incomplete: interrupted after 2 of 8 samples"), out.String())
+	assert.Assert(t, strings.Contains(out.String(), "warning: incomplete: interrupted after 2 of 6 samples"), out.String())
 	out.Reset()
 	assert.NilError(t, report.WriteHTML(&out, r))
-	assert.Assert(t, strings.Contains(out.String(), "interrupted after 2 of 8 samples"))
+	assert.Assert(t, strings.Contains(out.String(), "interrupted after 2 of 6 samples"))
 	readBack(t, r)
 }
 
@@ -222,18 +209,22 @@ func TestChoose_ByName(t *testing.T) {
 	assert.Equal(t, moved[0].cells[0].spec.Via, workload.ViaGRPC)
 }
 
-func TestAudits_CoverEveryLine(t *testing.T) {
-	for _, p := range suites(Full, Trace{"a", "b"}) {
-		lines, cells := map[string]bool{}, make([]*cellState, len(p.cells))
-		for i, c := range p.cells {
-			cells[i] = &cellState{plannedCell: c}
-			if c.spec.Via == workload.ViaCore && !c.trace.given() &&
-				(c.measure == Fill || c.measure == Churn || c.measure == Preempt) {
-				lines[c.line] = true
+func TestSmallWorkloads_KeepTheKind(t *testing.T) {
+	all := SmallWorkloads(600)
+	for _, p := range suites(Full, Trace{}) {
+		for _, c := range p.cells {
+			s, chosen := all[p.Name+" "+c.name]
+			if !chosen {
+				continue
 			}
+			assert.NilError(t, s.Check(), "%s %s", p.Name, c.name)
+			_, leaves := s.Queues()
+			assert.Assert(t, leaves <= smallLeaves && s.Asks <= 600 && s.Nodes <= 40, "%s %s", p.Name, c.name)
+			assert.Equal(t, s.Shapes == s.Asks, c.spec.Shapes == c.spec.Asks, "%s %s", p.Name, c.name)
+			assert.Equal(t, s.Sort+s.NodeSort, c.spec.Sort+c.spec.NodeSort)
 		}
-		assert.Equal(t, len(audits(p.cells, cells)), len(lines), p.Name)
 	}
+	assert.Assert(t, len(all) > 20, "%d workloads", len(all))
 }
 
 func TestFairShares_AreMaxMinFair(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// decider is a Core, or a replacement in tests of the checks.
-type decider interface {
+// Decider is a scheduler.Core, or decides in its place in tests.
+type Decider interface {
 	Step(now time.Time, cmd scheduler.Command) []scheduler.Effect
 	Schedule(now time.Time, budget int) (effects []scheduler.Effect, more bool)
 }
@@ -34,15 +34,15 @@ func neverCompleting() *lifecycle.Lifetimes {
 	return &keep
 }
 
-// driver applies commands to a decider, with virtual time advancing between them.
+// driver applies commands to a Decider, with virtual time advancing between them.
 type driver struct {
-	decider
+	Decider
 	now time.Time
 }
 
 const commandInterval = time.Millisecond
 
-func newDriver(d decider) *driver { return &driver{d, time.Unix(1_700_000_000, 0)} }
+func newDriver(d Decider) *driver { return &driver{d, time.Unix(1_700_000_000, 0)} }
 
 // apply applies a command that must not be rejected.
 func (t *driver) apply(cmd scheduler.Command) error {

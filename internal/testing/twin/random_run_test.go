@@ -1,57 +1,66 @@
 package twin
 
 import (
+	"cmp"
 	"fmt"
-	"os"
-	"strconv"
-	"sync/atomic"
-	"testing"
-
-	"gotest.tools/v3/assert"
+	"strings"
 
 	"github.com/canopy-scheduler/canopy/internal/testing/randomrun"
-	"github.com/canopy-scheduler/canopy/internal/testing/testscale"
+	"github.com/canopy-scheduler/canopy/pkg/feasibility"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// stepsPerRun is the number of steps of a run.
-const stepsPerRun = 300
-
-// TestRandomRuns executes random runs. The environment variables CANOPY_TWIN_SEED and CANOPY_TWIN_RUNS
-// set the first seed and the number; make twin sets them. Otherwise package testscale sets the number.
-func TestRandomRuns(t *testing.T) {
-	first := envNumber(t, "CANOPY_TWIN_SEED", 1)
-	runs := int(envNumber(t, "CANOPY_TWIN_RUNS", uint64(testscale.Runs(500))))
-	var shortened atomic.Bool
-	const shards = 8
-	for shard := range shards {
-		t.Run(fmt.Sprintf("every eighth from seed %d", first+uint64(shard)), func(t *testing.T) {
-			t.Parallel()
-			for i := shard; i < runs && !t.Failed(); i += shards {
-				executeAndReport(t, randomrun.RandomRun(first+uint64(i), stepsPerRun), &shortened)
-			}
-		})
-	}
+// Failure is the first step at which a Core and its twin differ, with the differences.
+type Failure struct {
+	StepIndex  int
+	FailedStep randomrun.Step
+	Core       []scheduler.Effect
+	Twin       []scheduler.Effect
+	Problem    string
 }
 
-// executeAndReport executes runs. It prints one of the failed ones, shortened.
-func executeAndReport(t *testing.T, s randomrun.Run, shortened *atomic.Bool) {
-	f := Execute(s)
-	if f == nil {
-		return
+func (f *Failure) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "step %d: %s\n%s\n", f.StepIndex, f.FailedStep, f.Problem)
+	printEffects := func(name string, effects []scheduler.Effect) {
+		fmt.Fprintf(&b, "%s said:\n", name)
+		for _, text := range effectSummaries(effects) {
+			fmt.Fprintf(&b, "\t%s\n", text)
+		}
 	}
-	t.Errorf("seed %d: %v", s.Seed, f)
-	if shortened.CompareAndSwap(false, true) {
-		shorter, g := Shorten(s, f, Execute)
-		t.Errorf("in short:\n%s\n%v", shorter, g)
-	}
+	printEffects("core", f.Core)
+	printEffects("twin", f.Twin)
+	return b.String()
 }
 
-func envNumber(t *testing.T, variable string, fallback uint64) uint64 {
-	text := os.Getenv(variable)
-	if text == "" {
-		return fallback
+// Execute runs the steps on a Core, on its twin and on a second Core, and compares them after every
+// step. nil: they agree. The second Core may have another bound of shapes, which must have no effect,
+// and is not audited, because an audit might refresh its state.
+func Execute(s randomrun.Run) *Failure { return executeOn(s, newHarness(s)) }
+
+// newHarness returns the state at the start of a run.
+func newHarness(s randomrun.Run) *harness {
+	oracle := s.Oracle.Oracle()
+	opt := objects.Options{Shapes: feasibility.DefaultShapes, Lifetimes: s.Lifetimes, Evaluations: 1 << 30,
+		Candidates: s.MaxCandidates, Names: s.MaxNames, AskNames: s.MaxAskNames, Refusals: s.MaxRefusals}
+	p := &harness{
+		now: randomrun.StartTime(), events: newEventState(), reader: newSnapshotReader(s.Seed),
+		twin: NewWith(s.Partition, oracle, s.Lifetimes), core: scheduler.NewWith(s.Partition, oracle, opt),
 	}
-	n, err := strconv.ParseUint(text, 10, 64)
-	assert.NilError(t, err, variable)
-	return n
+	p.twin.maxCandidates, p.twin.maxRefusals = s.MaxCandidates, cmp.Or(s.MaxRefusals, p.twin.maxRefusals)
+	p.twin.maxNames, p.twin.maxAskNames = cmp.Or(s.MaxNames, p.twin.maxNames), cmp.Or(s.MaxAskNames, p.twin.maxAskNames)
+	opt.Shapes, opt.RefusedNodes = s.Shapes, 1
+	p.second = scheduler.NewWith(s.Partition, oracle, opt)
+	return p
+}
+
+func executeOn(s randomrun.Run, p *harness) *Failure {
+	for i, step := range s.Steps {
+		if f := p.execute(step); f != nil {
+			f.StepIndex = i
+			return f
+		}
+	}
+	return nil
 }

@@ -1,68 +1,128 @@
 package twin
 
 import (
-	"math/rand/v2"
-	"testing"
+	"slices"
+	"time"
 
-	"gotest.tools/v3/assert"
-
-	"github.com/canopy-scheduler/canopy/internal/testing/randomrun"
-	"github.com/canopy-scheduler/canopy/internal/testing/testscale"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// Core and twin agree about nodes that refuse the allocations of gangs, preemptors, asks with reservations and asks
-// that the RM rejects, where it happens often.
-func TestRandomRuns_NodesRefuse(t *testing.T) {
-	occurred := map[string]int{}
-	for _, kind := range []struct {
-		name string
-		run  runKind
-		runs int
-	}{
-		{"gangs", gangRun, 120},
-		{"gangs that are placed together", virtualGangRun, 100},
-		{"reservations", reservingRun, 100},
-		{"rejected asks", refusingRun, 60},
-		{"all kinds", anyRun, 300},
-		{"gangs among all kinds", anyGangRun, 150},
-	} {
-		t.Run(kind.name, func(t *testing.T) {
-			withRefusals := func(t *testing.T, seed uint64) randomrun.Run {
-				s := kind.run(t, seed)
-				s.AddRefusals(rand.New(rand.NewPCG(seed-20_000, 77)), 60)
-				return s
-			}
-			agree(t, 20_000, testscale.Runs(kind.runs), withRefusals, observeRefusals, occurred)
-		})
+// refusal is that a node has refused an ask, or all asks like it (NOD-44 to NOD-47).
+type refusal struct {
+	ask      *objects.Ask // the ask, or with alike one of them
+	node     objects.NodeID
+	alike    bool
+	active   bool
+	backoffs int
+	until    time.Time // the end of the back-off
+	memory   time.Time // when it is forgotten
+}
+
+func (r *refusal) of(ask *objects.Ask) bool {
+	if r.alike {
+		return sameKind(r.ask, ask)
 	}
-	t.Log(occurred)
-	for _, what := range []string{"ask", "shape", "longer", "the node has changed", "the back-off is over", "explained"} {
-		assert.Check(t, occurred[what] > 0, "%s: never", what)
+	return r.ask.App == ask.App && r.ask.Key == ask.Key
+}
+
+// sameKind reports whether two asks have equal requests and constraints.
+func sameKind(a, b *objects.Ask) bool {
+	return a.Amounts.Equal(b.Amounts) && a.RequiredNode() == b.RequiredNode() &&
+		constraintsOf(a).Key() == constraintsOf(b).Key()
+}
+
+// refuseNode records that the node of w has refused it.
+func (t *Twin) refuseNode(w *allocation) {
+	if t.noderefusal.Backoff <= 0 {
+		return
+	}
+	t.beginBackoff(w, func(r *refusal) bool { return !r.alike && r.of(w.ask) }, false)
+	several := filter(t.refusals, func(r *refusal) bool { return !r.alike && r.node == w.node && sameKind(r.ask, w.ask) })
+	if len(several) >= t.noderefusal.Asks {
+		t.beginBackoff(w, func(r *refusal) bool { return r.alike && r.of(w.ask) }, true)
+		t.unlinkOn(w.node, func(x *allocation) bool { return !t.node(w.node).admits(x.ask) })
 	}
 }
 
-// observeRefusals counts what nodes refused, and how it ended.
-func observeRefusals(_ *testing.T, core *scheduler.Core, occurred map[string]int) stepObserver {
-	now := randomrun.StartTime()
-	return func(step randomrun.Step) func([]scheduler.Effect) {
-		now = now.Add(step.After)
-		return func(effects []scheduler.Effect) {
-			for _, e := range effects {
-				switch e, _ := e.(scheduler.Event); {
-				case e.Kind == scheduler.EventNodeRefused && e.OfShape:
-					occurred["shape"]++
-				case e.Kind == scheduler.EventNodeRefused:
-					occurred["ask"]++
-					occurred["longer"] += boolToInt(e.Count > 1)
-				case e.Kind == scheduler.EventNodeRefusalEnded:
-					occurred[e.Message]++
-				}
-			}
-			if r, ok := step.Command.(scheduler.SubmitAsk); ok &&
-				core.Explain(r.Ask.Key, now).Verdict.Reason == scheduler.NodesRefusedBefore {
-				occurred["explained"]++
-			}
+func (t *Twin) beginBackoff(w *allocation, same func(*refusal) bool, alike bool) {
+	i := slices.IndexFunc(t.refusals, func(r *refusal) bool { return r.node == w.node && same(r) })
+	if i < 0 {
+		i = len(t.refusals)
+		t.refusals = append(t.refusals, &refusal{node: w.node, alike: alike})
+	}
+	r := t.refusals[i]
+	if !alike || !r.active {
+		r.ask = w.ask
+	}
+	if r.active {
+		return
+	}
+	length := t.noderefusal.Backoff
+	for range r.backoffs {
+		length = min(2*length, t.noderefusal.MaxBackoff)
+	}
+	r.active, r.until = true, t.now.Add(length)
+	r.backoffs++
+	r.memory = r.until.Add(t.noderefusal.MaxBackoff)
+	t.refusalsChanged()
+}
+
+// endRefusals ends what is due.
+func (t *Twin) endRefusals() {
+	for _, r := range t.refusals {
+		r.active = r.active && t.now.Before(r.until)
+	}
+	t.refusals = filter(t.refusals, func(r *refusal) bool { return t.now.Before(r.memory) })
+	t.refusalsChanged()
+}
+
+// forgetRefusals ends all refusals of a node, which has changed.
+func (t *Twin) forgetRefusals(id objects.NodeID) {
+	t.refusals = filter(t.refusals, func(r *refusal) bool { return r.node != id })
+	t.refusalsChanged()
+}
+
+// refusalsChanged tells the nodes, and the asks that wait, what was refused. An ask of its own is in no group with
+// others.
+func (t *Twin) refusalsChanged() {
+	for _, n := range t.nodes {
+		n.refusals = filter(t.refusals, func(r *refusal) bool { return r.active && r.node == n.id })
+	}
+	for _, w := range t.allocations {
+		if w.node == "" {
+			w.ask = t.withRefusals(w.ask)
 		}
 	}
+}
+
+// withRefusals returns the ask with the nodes that have refused it itself as a constraint, by which groups differ.
+func (t *Twin) withRefusals(ask *objects.Ask) *objects.Ask {
+	var nodes []string
+	for _, r := range t.refusals {
+		if r.active && !r.alike && r.of(ask) {
+			nodes = append(nodes, string(r.node))
+		}
+	}
+	slices.Sort(nodes)
+	if slices.Equal(nodes, ask.Constraints().Refused()) {
+		return ask
+	}
+	return ask.WithoutNodes(nodes)
+}
+
+// refuses reports whether n has refused an ask, or asks like it.
+func (n *node) refuses(ask *objects.Ask) bool {
+	return slices.ContainsFunc(n.refusals, func(r *refusal) bool { return r.of(ask) })
+}
+
+// emitNodeChanged emits that a node has changed, which ends its refusals.
+func (t *Twin) emitNodeChanged(e scheduler.NodeChanged) {
+	t.emit(e)
+	t.forgetRefusals(e.Node)
+}
+
+// onlyRefuses reports whether nothing but a refusal keeps n from an ask.
+func (n *node) onlyRefuses(ask *objects.Ask) bool {
+	return n.refuses(ask) && n.admitsBut(ask)
 }

@@ -1,138 +1,310 @@
 package twin
 
 import (
-	"fmt"
-	"testing"
+	"slices"
 	"time"
 
-	"github.com/canopy-scheduler/canopy/internal/testing/randomrun"
-	"github.com/canopy-scheduler/canopy/internal/testing/testscale"
-	"github.com/canopy-scheduler/canopy/pkg/configs"
-	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
-	"github.com/canopy-scheduler/canopy/pkg/scheduler"
-	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-const reservationConfig = `partitions: [{name: default, queues: [{name: root, submitacl: '*', queues: [
-  {name: a, resources: {guaranteed: {vcore: 8m}, max: {vcore: 30m}}, properties: {preemption.delay: 10s}},
-  {name: b, properties: {preemption.priority: leaf, priority.preemption.delay: 5s}},
-  {name: c, maxapplications: 1, properties: {application.sort.policy: stateaware}}]}]}]`
+// Reservations (RES-1 to RES-9). What is stored is which asks have reserved which nodes, when reservations may be made
+// again, and which asks the RM has refused.
 
-// reservingRun returns a random run on a few nodes that small asks keep full, so that large asks reserve them.
-func reservingRun(t *testing.T, seed uint64) randomrun.Run {
-	s := newScript(t, reservationConfig, seed, 61)
-	s.Oracle = pick(s, randomrun.NoOracle, randomrun.AcceptAll, randomrun.RejectSome, randomrun.RejectMost)
-	s.Shapes = pick(s, feasibility.DefaultShapes, feasibility.DefaultShapes, 0, 2)
-	settings := func() configs.Reservation {
-		return configs.Reservation{
-			Enabled: s.IntN(12) > 0, Delay: pick(s, 0, time.Second, 5*time.Second),
-			Timeout:     pick(s, 10*time.Second, time.Minute, time.Hour),
-			NodePercent: pick(s, 1, 50, 100),
-		}
-	}
-	s.Partition.Reservation = settings()
-	s.Partition.PreemptionEnabled = s.IntN(2) == 0
-	size := func(vcore, memory int) resources.Amounts {
-		return resources.FromMap(map[string]resources.Quantity{"vcore": resources.Quantity(vcore),
-			"memory": resources.Quantity(memory)})
-	}
-	nodes := []objects.NodeID{"n1", "n2", "n3", "n4"}
-	for _, n := range nodes {
-		s.add(0, scheduler.AddNode{Node: n, Total: size(10, 10+s.IntN(4)), Schedulable: true})
-	}
-	apps := []objects.AppID{"app0", "app1", "app2", "app3", "app4", "app5"}
-	var asks []*objects.Ask
-	for len(s.Steps) < stepsPerRun {
-		after := time.Duration(s.IntN(3)) * 700 * time.Millisecond
-		switch x := s.IntN(50); {
-		case x < 17:
-			a := &objects.Ask{
-				Key: objects.AllocationKey(fmt.Sprint("k", len(asks))), App: apps[s.IntN(len(apps))],
-				Amounts: size(1+s.IntN(3), s.IntN(4)), Priority: int32(s.IntN(3)),
-				Policy: objects.PolicySent | objects.PolicyAllowPreemptSelf | pick(s, 0,
-					objects.PolicyAllowPreemptOther),
-			}
-			if s.IntN(3) == 0 {
-				a.Amounts = size(7+s.IntN(4), s.IntN(11))
-			}
-			if s.IntN(8) == 0 {
-				a.Details = &objects.AskDetails{RequiredNode: pick(s, nodes...)}
-			}
-			asks = append(asks, a)
-			s.add(after, scheduler.SubmitAsk{Ask: a})
-		case x < 28 && len(asks) > 0:
-			a := asks[s.IntN(len(asks))]
-			s.add(after,
-				scheduler.Release{App: a.App, Key: a.Key,
-					Type: pick(s, scheduler.StoppedByRM, scheduler.PreemptedByScheduler)})
-		case (x == 28 || x == 42) && len(asks) > 0:
-			resized := *asks[max(0, len(asks)-1-s.IntN(8))] // likely to be pending
-			resized.Amounts = size(1+s.IntN(9), 3)
-			s.add(after, scheduler.SubmitAsk{Ask: &resized})
-		case x == 29:
-			s.add(after, scheduler.RemoveNode{Node: pick(s, nodes...)})
-		case x == 30:
-			s.add(after, scheduler.SetSchedulable{Node: pick(s, nodes...), Schedulable: s.IntN(3) > 0})
-		case x == 31:
-			s.add(after, scheduler.SetCapacity{Node: pick(s, nodes...), Total: size(6+s.IntN(6), 12)})
-		case x == 32:
-			s.add(after,
-				scheduler.ReportForeign{Foreign: objects.Foreign{Key: "f", Node: pick(s, nodes...),
-					Amounts: size(s.IntN(4), 1)}})
-		case x == 33:
-			s.add(after, scheduler.RemoveApplication{App: pick(s, apps...)})
-		case x < 38:
-			s.add(after, scheduler.AddNode{Node: pick(s, nodes...), Total: size(10, 12), Schedulable: true})
-		case x < 41 || len(asks) < 4:
-			i := s.IntN(len(apps))
-			s.add(after,
-				scheduler.AddApplication{App: apps[i], Queue: []string{"root.a", "root.b", "root.c"}[i%3],
-					User: security.User{Name: "u"}})
-		case x == 41:
-			p := s.Partition
-			p.Reservation = settings()
-			s.add(after, scheduler.UseConfig{Partition: p})
-		default:
-			s.schedule(after, pick(s, 1, 3, 10, 10))
-		}
-	}
-	return s.Run
+const (
+	reservationInterval     = time.Second
+	reservationRefusalRetry = 30 * time.Second
+	reservationRefusals     = 8
+	reservationsPerSearch   = 16
+)
+
+// reservedOn returns the pending asks that have reserved a node.
+func (t *Twin) reservedOn(id objects.NodeID) []*allocation {
+	return filter(t.reserving, func(w *allocation) bool {
+		return w.reserved == id && w.node == "" && slices.Contains(t.allocations, w)
+	})
 }
 
-// Core and twin agree about clusters that are full and in which most asks are of two kinds, large and small. Every end
-// of a reservation happens.
-func TestRandomRuns_Reservations(t *testing.T) {
-	runs, seen := testscale.Runs(300), map[string]int{}
-	agree(t, 1, runs, reservingRun, observeReservations, seen)
-	least := map[string]int{}
-	for end := objects.ReservationPlaced; end <= objects.ReservationDisabled; end++ {
-		// The answers of these resource managers do not change, so none is refused what it was allowed to reserve.
-		if end != objects.ReservationRefused {
-			least[end.String()] = max(1, runs/100)
+func (t *Twin) unreserve(w *allocation) {
+	t.gangsRefused = nil
+	if w.together {
+		for _, x := range t.reservedTogether() {
+			x.together = false
+			t.unreserve(x)
 		}
 	}
-	checkOften(t, runs, seen, least)
+	w.reserved, w.reservedAt = "", time.Time{}
+	t.reserving = slices.DeleteFunc(t.reserving, func(x *allocation) bool { return x == w })
 }
 
-// observeReservations counts why reservations end.
-func observeReservations(_ *testing.T, _ *scheduler.Core, seen map[string]int) stepObserver {
-	return func(randomrun.Step) func([]scheduler.Effect) {
-		return func(effects []scheduler.Effect) {
-			for _, e := range effects {
-				if e, ok := e.(scheduler.Event); ok && e.Kind == scheduler.EventReservationEnded {
-					seen[e.ReservationEnd.String()]++
+// dropReservations ends the reservations of asks that are not pending or wait for placeholders, and of nodes that
+// cannot take them.
+func (t *Twin) dropReservations() {
+	for _, w := range slices.Clone(t.reserving) {
+		n := t.node(w.reserved)
+		if !slices.Contains(t.allocations, w) || w.node != "" || t.heldBack(w) != w.together || n == nil ||
+			!n.admits(w.ask) || !n.total.Covers(w.ask.Amounts) {
+			t.unreserve(w)
+		}
+	}
+}
+
+// expireReservations ends the reservations that have lasted too long.
+func (t *Twin) expireReservations() {
+	for _, w := range slices.Clone(t.reserving) {
+		if !t.reservation.Enabled || !t.now.Before(w.reservedAt.Add(t.reservation.Timeout)) {
+			t.unreserve(w)
+		}
+	}
+}
+
+// bindableReservation returns the first ask with a reservation that can be bound, to its node or to another. The node
+// of a member of a gang is empty: all have their turn.
+func (t *Twin) bindableReservation() (*allocation, objects.NodeID) {
+	c := t.total()
+	for _, w := range t.inSelectionOrder(c, t.reserving) {
+		if w.together {
+			if w == t.inSelectionOrder(c, t.reservedTogether())[0] && t.gangFitsReserved(c) {
+				if t.gangAccepted() {
+					return w, ""
+				}
+				t.refuseReservation(t.gangRefused())
+				t.unreserve(w)
+				return t.bindableReservation()
+			}
+			continue
+		}
+		if _, limited := t.limitObstacle(c, w); limited || !t.withinQuota(c, w) || !t.applicationMayStart(c, w) {
+			continue
+		}
+		if own := t.node(w.reserved); t.fitsReservedNode(c, w, own) {
+			if t.predicatesPass(own, w.ask) {
+				return w, own.id
+			}
+			t.unreserve(w)
+			return t.bindableReservation()
+		}
+		for _, n := range t.inPreferenceOrder(t.nodesInOrder(c), w.ask, nil) {
+			if c.fits(n, w.ask) && t.predicatesPass(n, w.ask) {
+				return w, n.id
+			}
+		}
+	}
+	return nil, ""
+}
+
+// fitsReservedNode reports whether w fits the node that it has reserved, beside all nominated asks and replacements.
+func (t *Twin) fitsReservedNode(c *totals, w *allocation, n *node) bool {
+	free := c.available(n).Sub(c.nominatedOnNode[n.id])
+	for _, x := range t.reservedOn(n.id) {
+		free = free.Add(x.ask.Amounts)
+	}
+	return n.admits(w.ask) && free.Covers(w.ask.Amounts)
+}
+
+// inSelectionOrder sorts asks as they would be placed.
+func (t *Twin) inSelectionOrder(c *totals, asks []*allocation) (sorted []*allocation) {
+	for _, q := range t.leavesInOrder(c, t.root) {
+		for _, a := range t.allAppsInOrder(c, q) {
+			own := filter(asks, func(w *allocation) bool { return w.ask.App == a.id })
+			slices.SortFunc(own, t.compareAsks)
+			sorted = append(sorted, own...)
+		}
+	}
+	return sorted
+}
+
+// reserve ends the reservations that cannot help, and makes those that are possible.
+func (t *Twin) reserve() (changed bool) {
+	if !t.reservation.Enabled || t.now.Before(t.nextReservations) {
+		return false
+	}
+	t.nextReservations = t.now.Add(reservationInterval)
+	for _, w := range t.uselessReservations() {
+		t.unreserve(w)
+		changed = true
+	}
+	for key, until := range t.reservationRefused {
+		if !t.now.Before(until) {
+			delete(t.reservationRefused, key)
+		}
+	}
+	changed = t.reserveForGang() || changed
+	free, refusals := min(t.freeReservations(), reservationsPerSearch), 0
+	for _, w := range t.reservationCandidates(free) {
+		unbound := w.ask.RequiredNode() == ""
+		if unbound && free <= 0 {
+			continue
+		}
+		nodes := t.reservableNodes(w)
+		n := find(nodes[:min(len(nodes), reservationRefusals)], func(n *node) bool { return t.predicatesPass(n, w.ask) })
+		switch {
+		case n != nil:
+			for _, x := range t.reservedOn(n.id) {
+				if x.ask.RequiredNode() == "" {
+					t.unreserve(x)
 				}
 			}
+			w.reserved, w.reservedAt = n.id, t.now
+			t.reserving = append(t.reserving, w)
+			changed = true
+			free -= boolToInt(unbound)
+		case len(nodes) > 0:
+			t.reservationRefused[w.ask.Key] = t.now.Add(reservationRefusalRetry)
+			refusals++
+			if refusals == reservationRefusals {
+				return changed
+			}
 		}
 	}
+	return changed
 }
 
-// withReservations switches reservations on for a quarter of the seeds, and off for the others.
-func withReservations(p *configs.Partition, seed uint64) {
-	p.Reservation = configs.Reservation{
-		Enabled: seed%4 == 2, Delay: time.Duration(seed/4%2) * time.Second,
-		Timeout: time.Duration(1+seed/8%4) * 10 * time.Second, NodePercent: 50,
+// freeReservations returns how many more asks may reserve, those that require a node excepted.
+func (t *Twin) freeReservations() int {
+	unbound := filter(t.reserving, func(w *allocation) bool { return w.ask.RequiredNode() == "" && !w.together })
+	return max(1, len(t.nodes)*t.reservation.NodePercent/100) - len(unbound)
+}
+
+// uselessReservations returns the asks with a useless reservation: a quota blocks the ask, or its node would be too
+// small without its allocations.
+func (t *Twin) uselessReservations() []*allocation {
+	c := t.total()
+	return filter(t.reserving, func(w *allocation) bool {
+		return !w.together && !t.withinQuotaOfQueues(c, w) || !w.together && !t.applicationMayStart(c, w) || !w.together &&
+			!t.holdsWithoutAllocations(c, t.node(w.reserved), w)
+	})
+}
+
+// reservationCandidates returns the first asks that may reserve, and all of those that require a node.
+func (t *Twin) reservationCandidates(free int) (candidates []*allocation) {
+	most := free + reservationRefusals
+	if free <= 0 {
+		most = 0
 	}
+	for _, w := range t.inSelectionOrder(t.total(), t.mayReserve()) {
+		if _, refused := t.reservationRefused[w.ask.Key]; refused || t.now.Before(t.reservableAt(w)) {
+			continue
+		}
+		if w.ask.RequiredNode() == "" {
+			if most <= 0 {
+				continue
+			}
+			most--
+		}
+		candidates = append(candidates, w)
+	}
+	return candidates
+}
+
+// reservableAt returns the time from which w is old enough.
+func (t *Twin) reservableAt(w *allocation) time.Time {
+	if w.ask.RequiredNode() != "" {
+		return w.created
+	}
+	return w.created.Add(t.reservation.Delay)
+}
+
+// mayReserve returns the asks that may reserve, apart from their age and what the RM refused.
+func (t *Twin) mayReserve() []*allocation {
+	c := t.total()
+	return filter(t.allocations, func(w *allocation) bool {
+		return w.node == "" && w.nominated == "" && w.reserved == "" && !t.heldBack(w) && t.replaces(w) == nil &&
+			t.withinQuotaOfQueues(c, w) && t.applicationMayStart(c, w) &&
+			find(t.nodes, func(n *node) bool { return c.fits(n, w.ask) }) == nil && len(t.reservableNodes(w)) > 0
+	})
+}
+
+// withinQuotaOfQueues checks limits and the max of every queue, and not the capacity of the cluster.
+func (t *Twin) withinQuotaOfQueues(c *totals, w *allocation) bool {
+	_, limited := t.limitObstacle(c, w)
+	for _, q := range t.pathQueues(t.app(w.ask.App).leaf)[1:] {
+		limited = limited || !q.conf.Max.Headroom(c.allocated[q.path]).Allows(w.ask.Amounts)
+	}
+	return !limited
+}
+
+// reservableNodes returns the nodes that w may reserve, the best first: the smallest part of a resource is missing.
+func (t *Twin) reservableNodes(w *allocation) []*node {
+	c := t.total()
+	nodes := filter(t.nodes, func(n *node) bool {
+		unheld := w.ask.RequiredNode() != "" || len(t.reservedOn(n.id)) == 0 && !t.heldOn(n.id)
+		return unheld && n.admits(w.ask) && t.holdsWithoutAllocations(c, n, w)
+	})
+	missing := func(n *node) (most float64) {
+		for name, wanted := range w.ask.Amounts.All() {
+			if lack := resources.SubSaturated(wanted, c.available(n).Get(name)); wanted > 0 && lack > 0 {
+				most = max(most, float64(lack)/float64(n.total.Get(name)))
+			}
+		}
+		return most
+	}
+	slices.SortFunc(nodes, func(a, b *node) int {
+		switch x, y := missing(a), missing(b); {
+		case x < y || x == y && a.id < b.id:
+			return -1
+		}
+		return 1
+	})
+	return nodes
+}
+
+// heldOn reports whether resources of a node are held for nominated asks or replacements.
+func (t *Twin) heldOn(id objects.NodeID) bool {
+	return slices.ContainsFunc(t.nominees, func(w *allocation) bool { return w.nominated == id }) ||
+		slices.ContainsFunc(t.allocations,
+			func(y *allocation) bool { return y.replacedBy != nil && y.replacedOn == id && y.node != id })
+}
+
+func (t *Twin) holdsWithoutAllocations(c *totals, n *node, w *allocation) bool {
+	return n.total.Sub(c.foreignOnNode[n.id]).Covers(w.ask.Amounts)
+}
+
+// reservationTimes returns the times at which reservations end or may be made, although nothing happens.
+func (t *Twin) reservationTimes() (times []time.Time) {
+	if !t.reservation.Enabled {
+		return nil
+	}
+	for _, w := range t.reserving {
+		times = append(times, w.reservedAt.Add(t.reservation.Timeout))
+	}
+	if slices.ContainsFunc(times, func(at time.Time) bool { return !at.After(t.now) }) {
+		times = nil // the next Schedule ends it
+	}
+	search := t.nextReservations.After(t.now) // else the next Schedule does
+	if search && len(t.uselessReservations()) > 0 {
+		times = append(times, t.nextReservations)
+	}
+	if search {
+		times = append(times, t.gangReservationTimes()...)
+	}
+	full := t.freeReservations() <= 0
+	for _, w := range t.mayReserve() {
+		if !search {
+			break
+		}
+		if full && w.ask.RequiredNode() == "" {
+			continue
+		}
+		at := t.nextReservations
+		for _, other := range []time.Time{t.reservableAt(w), t.reservationRefused[w.ask.Key]} {
+			if other.After(at) {
+				at = other
+			}
+		}
+		times = append(times, at)
+	}
+	return slices.DeleteFunc(times, func(at time.Time) bool { return !at.After(t.now) })
+}
+
+// preemptableOn returns what w may use of n besides victims: availableFor less the reservations of asks with a higher
+// priority.
+func (t *Twin) preemptableOn(c *totals, w *allocation, n *node) resources.Amounts {
+	free := t.availableFor(c, w, n)
+	for _, other := range t.reservedOn(n.id) {
+		if other.ask.Priority > w.ask.Priority {
+			free = free.Sub(other.ask.Amounts)
+		}
+	}
+	return free
 }

@@ -1,104 +1,101 @@
 package twin
 
 import (
-	"fmt"
-	"hash/fnv"
-	"testing"
+	"iter"
 
-	"gotest.tools/v3/assert"
-
-	"github.com/canopy-scheduler/canopy/internal/testing/randomrun"
-	"github.com/canopy-scheduler/canopy/internal/testing/testscale"
-	"github.com/canopy-scheduler/canopy/pkg/feasibility"
-	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/limits"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
-	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// withScarceNames returns a run with more resource names than are allowed: gpu and disk get one of several
-// names, by the key of the ask or the ID of the node.
-func withScarceNames(s randomrun.Run) randomrun.Run {
-	s.MaxNames, s.MaxAskNames = 5+int(s.Seed%3), 1+int(s.Seed/3%3)
-	other := func(of string, a resources.Amounts) resources.Amounts {
-		h := fnv.New32a()
-		fmt.Fprint(h, of)
-		m := a.Map()
-		for _, name := range []string{"gpu", "disk"} {
-			if n, ok := m[name]; ok {
-				delete(m, name)
-				m[fmt.Sprint(name, h.Sum32()%4)] = n
-			}
-		}
-		return resources.FromMap(m)
-	}
-	ask := func(x *objects.Ask) *objects.Ask {
-		y := *x
-		y.Amounts = other(string(x.Key), x.Amounts)
-		return &y
-	}
-	for i := range s.Steps {
-		switch c := s.Steps[i].Command.(type) {
-		case scheduler.AddNode:
-			c.Total = other(string(c.Node), c.Total)
-			s.Steps[i].Command = c
-		case scheduler.SetCapacity:
-			c.Total = other(fmt.Sprint(c.Node, i), c.Total)
-			s.Steps[i].Command = c
-		case scheduler.SubmitAsk:
-			c.Ask = ask(c.Ask)
-			s.Steps[i].Command = c
-		case scheduler.SubmitAskWithClass:
-			c.Ask = ask(c.Ask)
-			s.Steps[i].Command = c
-		case scheduler.ReportAllocation:
-			c.Ask = ask(c.Ask)
-			s.Steps[i].Command = c
-		case scheduler.ReportForeign:
-			c.Foreign.Amounts = other(string(c.Foreign.Key), c.Foreign.Amounts)
-			s.Steps[i].Command = c
-		}
-	}
-	return s
-}
+// quantities are names of resources with values.
+type quantities = iter.Seq2[string, resources.Quantity]
 
-// Core and twin agree on rejections when names run out, and on everything else, although the numbers of
-// names are reused.
-func TestRandomRuns_ResourceNamesAreReused(t *testing.T) {
-	runs, refused := testscale.Runs(300), 0
-	if !testscale.Full() {
-		runs = 10 // each is executed by cores and twin, and twice more to count
+// namesWithinLimit reports whether an ask, or the cluster, may name further resources. The bound for
+// asks is lower.
+func (t *Twin) namesWithinLimit(ask bool, wanted ...quantities) bool {
+	cluster, asks := t.namedResources()
+	all, askOnly := map[string]bool{}, map[string]bool{}
+	for name := range cluster {
+		all[name] = true
 	}
-	for seed := range uint64(runs) {
-		s := withScarceNames(randomrun.RandomRun(seed+7000, 300))
-		if f := Execute(s); f != nil {
-			t.Fatalf("seed %d: %v", seed+7000, f)
-		}
-		plain := s
-		plain.MaxNames, plain.MaxAskNames = 0, 0
-		refused += countRejections(s) - countRejections(plain)
+	for name := range asks {
+		all[name], askOnly[name] = true, !cluster[name]
 	}
-	assert.Assert(t, refused > runs, "names ran out %d times", refused)
-}
-
-// countRejections returns how many asks and nodes a core rejects in a run.
-func countRejections(s randomrun.Run) (n int) {
-	core := scheduler.NewWith(s.Partition, s.Oracle.Oracle(), objects.Options{
-		Shapes: feasibility.DefaultShapes, Lifetimes: s.Lifetimes, Evaluations: 1 << 30, Candidates: s.MaxCandidates,
-		Names: s.MaxNames, AskNames: s.MaxAskNames,
-	})
-	now := randomrun.StartTime()
-	for _, b := range s.Steps {
-		now = now.Add(b.After)
-		if b.Command == nil {
-			core.Schedule(now, b.Budget)
-			continue
-		}
-		for _, e := range core.Step(now, b.Command) {
-			switch e.(type) {
-			case scheduler.AskRejected, scheduler.NodeRejected:
-				n++
+	newNames := 0
+	for _, q := range wanted {
+		for name := range q {
+			if !all[name] {
+				all[name] = true
+				newNames++
 			}
 		}
 	}
-	return n
+	if newNames == 0 {
+		return true
+	}
+	before := 0
+	for _, is := range askOnly {
+		if is {
+			before++
+		}
+	}
+	return len(all) <= t.maxNames && (!ask || before+newNames <= t.maxAskNames)
+}
+
+// namedResources returns the resources named by the cluster (nodes, foreign allocations, the
+// configuration), and by asks and applications.
+func (t *Twin) namedResources() (cluster, asks map[string]bool) {
+	cluster, asks = map[string]bool{}, map[string]bool{}
+	put := func(in map[string]bool, q quantities) {
+		for name := range q {
+			in[name] = true
+		}
+	}
+	for _, n := range t.nodes {
+		put(cluster, n.total.All())
+	}
+	for _, f := range t.foreign {
+		put(cluster, f.Amounts.All())
+	}
+	for _, w := range t.order.Weights {
+		cluster[w.Resource] = true
+	}
+	for _, w := range t.allocations {
+		put(asks, w.ask.Amounts.All())
+	}
+	var below func(q *queue)
+	below = func(q *queue) {
+		in := asks
+		if q.managed {
+			in = cluster
+		}
+		resourcesNamedBy(&q.conf, func(all quantities) { put(in, all) })
+		for _, c := range q.children {
+			below(c)
+		}
+	}
+	below(t.root)
+	if t.replacedConf != nil {
+		resourcesNamedBy(t.replacedConf, func(all quantities) { put(asks, all) })
+	}
+	return cluster, asks
+}
+
+// resourcesNamedBy yields all resource names in the settings of a queue.
+func resourcesNamedBy(conf *configs.Queue, yield func(quantities)) {
+	yield(conf.Max.All())
+	yield(conf.Guaranteed.All())
+	for _, rule := range conf.Limits {
+		yield(rule.MaxResources.All())
+	}
+	for i := range conf.ClassQuotas {
+		hard := conf.ClassQuotas[i].Hard.Map()
+		delete(hard, limits.Pods)
+		yield(resources.LimitFromMap(hard).All())
+	}
+	if conf.ChildTemplate != nil {
+		yield(conf.ChildTemplate.Max.All())
+		yield(conf.ChildTemplate.Guaranteed.All())
+	}
 }
