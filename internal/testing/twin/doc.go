@@ -6,5 +6,5 @@
 // computes and compares every key itself; only the resource arithmetic of package resources, which has
 // property tests of its own, is shared. In random runs both must agree after every step.
 //
-// The twin stores nothing that it can compute.
+// The twin stores nothing that it can compute. All of it is in test files: no program has it.
 package twin

@@ -241,17 +241,6 @@ func (t *Twin) Schedule(now time.Time, budget int) (effects []scheduler.Effect, 
 	return t.out, true
 }
 
-// Next returns the decision that Schedule would make now, without making it, to compare it with that of
-// another scheduler. A nil ask: there is none.
-func (t *Twin) Next(now time.Time) (ask *objects.Ask, on objects.NodeID) {
-	t.now = now
-	w, on := t.decide()
-	if w == nil {
-		return nil, ""
-	}
-	return w.ask, on
-}
-
 // NextDeadline returns the next time of a change without a command: an application ramps up, completes or
 // expires. A Core may want to be woken earlier, for other reasons; never later.
 func (t *Twin) NextDeadline() (next time.Time, ok bool) {
