@@ -14,8 +14,8 @@ import (
 
 const root = "../../.."
 
-// variable is the environment variable that has the faults planted: "all", or a part of a title or of the name of a
-// file.
+// variable is the environment variable that has the faults planted: "all", or a part of a title, of the name of a file
+// or of the package whose tests caught them last.
 const variable = "CANOPY_MUTANTS"
 
 // limits are how long the tests of one package may take with a fault in the code, at each scale. A fault can make them
@@ -77,15 +77,16 @@ func TestMutants_CanBeApplied(t *testing.T) {
 func TestMutants_AreCaught(t *testing.T) {
 	wanted := os.Getenv(variable)
 	if wanted == "" {
-		t.Skipf("takes 25 minutes; %s=all, or a part of a title or of a file name, runs it (make mutants)", variable)
+		t.Skipf("takes 25 minutes; %s=all, or a part of a title, file or package name, runs it (make mutants)", variable)
 	}
 	var chosen []Fault
 	for _, f := range faults(t) {
-		if wanted == "all" || strings.Contains(f.Title, wanted) || strings.Contains(f.File, wanted) {
+		if wanted == "all" || strings.Contains(f.Title, wanted) || strings.Contains(f.File, wanted) ||
+			strings.Contains(f.CaughtIn, wanted) {
 			chosen = append(chosen, f)
 		}
 	}
-	assert.Assert(t, len(chosen) > 0, "no title and no file name has %q in it", wanted)
+	assert.Assert(t, len(chosen) > 0, "no title, file or package name has %q in it", wanted)
 	numbered := make([]Numbered, len(chosen))
 	for i, f := range chosen {
 		numbered[i] = Numbered{f, i + 1}
