@@ -155,7 +155,7 @@ func TestCluster_CheckFindsErrors(t *testing.T) {
 			func(c *cluster) { c.running["runs"] = scheduler.Binding{Ask: c.running["runs"].Ask, Node: "m"} },
 			`runs runs on node n, and was placed on "m"`},
 		{"an ask could be placed", func(c *cluster) { assert.NilError(t, c.end("runs")) },
-			"ask waits of queue root.shared is pending, and could be placed"},
+			"ask waits of queue root.shared is pending, and node n has space for it"},
 		{"a node is too small", func(c *cluster) {
 			total := resources.FromMap(map[string]resources.Quantity{"vcore": 999, "memory": gibibyte})
 			assert.NilError(t, c.apply(scheduler.SetCapacity{Node: "n", Total: total}))
@@ -204,7 +204,7 @@ func TestCheckIdle_WhatMayBePending(t *testing.T) {
 			s := c.core.Snapshot(c.now)
 			s.Nodes.At(0).Available = coresOf(2)
 			s.Root.Max = resources.LimitFromMap(coresOf(4).Map())
-			assert.Error(t, CheckIdle(s), "ask waits of queue root.shared is pending, and could be placed")
+			assert.Error(t, CheckIdle(s), "ask waits of queue root.shared is pending, and node n has space for it")
 			waits := s.Root.Children.At(0).Applications.At(0).Allocations.At(1)
 			assert.Equal(t, waits.Ask.Key, objects.AllocationKey("waits"))
 			x.change(s, waits)

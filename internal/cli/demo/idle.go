@@ -18,7 +18,7 @@ func CheckIdle(s *scheduler.Snapshot) error {
 			return fmt.Errorf("node %s has %v, and %v is allocated", n.ID, n.Total, n.Allocated)
 		}
 	}
-	return checkQueue(s, s.Root, resources.Limit{}, map[shape]bool{})
+	return checkQueue(s, s.Root, resources.Limit{}, map[shape]objects.NodeID{})
 }
 
 // shape is what decides on which nodes an ask fits.
@@ -27,8 +27,8 @@ type shape struct {
 	required objects.NodeID // empty: any
 }
 
-// checkQueue verifies a queue and all below it. fits remembers which shapes a node has space for.
-func checkQueue(s *scheduler.Snapshot, q *scheduler.QueueView, above resources.Limit, fits map[shape]bool) error {
+// checkQueue verifies a queue and all below it. fits remembers which node has space for a shape; empty: none has.
+func checkQueue(s *scheduler.Snapshot, q *scheduler.QueueView, above resources.Limit, fits map[shape]objects.NodeID) error {
 	if !q.Max.Allows(q.Allocated) {
 		return fmt.Errorf("queue %s may hold %v, and %v is allocated", q.Path, q.Max, q.Allocated)
 	}
@@ -37,8 +37,11 @@ func checkQueue(s *scheduler.Snapshot, q *scheduler.QueueView, above resources.L
 	if q.Settings.AppSort != policies.StateAware {
 		for a := range q.Applications.All() {
 			for x := range a.Allocations.All() {
-				if x.Node == "" && headroom.Allows(x.Ask.Amounts) && nodeFits(s, x.Ask, fits) {
-					return fmt.Errorf("ask %s of queue %s is pending, and could be placed", x.Ask.Key, q.Path)
+				if x.Node != "" || !headroom.Allows(x.Ask.Amounts) {
+					continue
+				}
+				if node := nodeFor(s, x.Ask, fits); node != "" {
+					return fmt.Errorf("ask %s of queue %s is pending, and node %s has space for it", x.Ask.Key, q.Path, node)
 				}
 			}
 		}
@@ -51,17 +54,20 @@ func checkQueue(s *scheduler.Snapshot, q *scheduler.QueueView, above resources.L
 	return nil
 }
 
-// nodeFits reports whether a schedulable node that is not reserved has space for an ask.
-func nodeFits(s *scheduler.Snapshot, ask *objects.Ask, fits map[shape]bool) bool {
+// nodeFor returns a schedulable node that is not reserved and has space for an ask; empty: there is none.
+func nodeFor(s *scheduler.Snapshot, ask *objects.Ask, fits map[shape]objects.NodeID) (node objects.NodeID) {
 	key := shape{ask.Amounts.String(), ask.RequiredNode()}
-	fit, known := fits[key]
+	node, known := fits[key]
 	if known {
-		return fit
+		return node
 	}
 	for n := range s.Nodes.All() {
-		fit = fit || n.Schedulable && (key.required == "" || key.required == n.ID) && len(n.ReservedFor) == 0 &&
-			n.Available.Covers(ask.Amounts)
+		if n.Schedulable && (key.required == "" || key.required == n.ID) && len(n.ReservedFor) == 0 &&
+			n.Available.Covers(ask.Amounts) {
+			node = n.ID
+			break
+		}
 	}
-	fits[key] = fit
-	return fit
+	fits[key] = node
+	return node
 }

@@ -67,7 +67,7 @@ func (c *Client) beginRecovery() (*recovery, error) {
 	c.kills.killed, c.kills.recovering = false, true
 	c.eventCount++
 	clear(c.barriers)
-	for _, key := range sortedKeys(c.releasing) {
+	for _, key := range slices.Sorted(maps.Keys(c.releasing)) {
 		if t := c.askStates[key]; t.node != "" {
 			c.removeRunning(t, Released)
 			c.counts.Released++

@@ -3,6 +3,7 @@ package sim
 import (
 	"cmp"
 	"context"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -103,7 +104,7 @@ func (r *Replay) waves(tasks []*Task) [][]*Task {
 		of[n] = append(of[n], t)
 	}
 	var out [][]*Task
-	for _, n := range sortedKeys(of) {
+	for _, n := range slices.Sorted(maps.Keys(of)) {
 		out = append(out, of[n])
 	}
 	return out

@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
@@ -115,7 +116,7 @@ func traceSeconds(tasks []*Task) []traceSecond {
 		}
 	}
 	var out []traceSecond
-	for _, second := range sortedKeys(all) {
+	for _, second := range slices.Sorted(maps.Keys(all)) {
 		out = append(out, *all[second])
 	}
 	return out

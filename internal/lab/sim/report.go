@@ -1,15 +1,11 @@
 package sim
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"time"
 
 	"github.com/canopy-scheduler/canopy/internal/cli/demo"
-	"github.com/canopy-scheduler/canopy/pkg/configs"
-	"github.com/canopy-scheduler/canopy/pkg/objects"
-	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
@@ -86,71 +82,4 @@ func rounded(x float64) float64 {
 		return 0
 	}
 	return math.Round(x*1000) / 1000
-}
-
-// sums are totals of the asks and allocations below a queue.
-type sums struct {
-	allocated, pending resources.Amounts
-	priority           policies.CurrentPriority // of the asks, as seen by the queue above
-}
-
-func (t *sums) add(u sums) {
-	t.allocated, t.pending = t.allocated.Add(u.allocated), t.pending.Add(u.pending)
-	if u.priority.Compare(t.priority) > 0 {
-		t.priority = u.priority
-	}
-}
-
-// QueueLines are the configured queues with the asks and allocations that the client knows. It is for a
-// scheduler whose snapshots cannot be read.
-func (c *Client) QueueLines(conf configs.Partition) []demo.QueueLine {
-	leaves := map[objects.QueuePath]*sums{}
-	var capacity resources.Amounts
-	c.mu.Lock()
-	for _, m := range c.machines {
-		capacity = capacity.Add(m.Capacity)
-	}
-	for _, t := range c.askStates {
-		path := c.apps[t.App].Queue
-		if leaves[path] == nil {
-			leaves[path] = &sums{}
-		}
-		if t.node == "" {
-			leaves[path].add(sums{pending: t.Amounts, priority: policies.Pending(t.Priority)})
-		} else {
-			leaves[path].add(sums{allocated: t.Amounts})
-		}
-	}
-	c.mu.Unlock()
-	lines, _ := configuredLines(conf.Root, objects.RootPath, leaves)
-	lines[0].Max = capacity.Map()
-	return lines
-}
-
-func configuredLines(q configs.Queue, path objects.QueuePath, leaves map[objects.QueuePath]*sums) (
-	lines []demo.QueueLine, total sums) {
-	if own := leaves[path]; own != nil {
-		total = *own
-	}
-	lines = make([]demo.QueueLine, 1)
-	for _, child := range sortedQueues(q.Children) {
-		below, t := configuredLines(child, path.Child(child.Name), leaves)
-		lines = append(lines, below...)
-		total.add(t)
-	}
-	if path != objects.RootPath {
-		total.priority = q.PriorityPolicy.ApplyOffset(total.priority, q.PriorityOffset)
-	}
-	lines[0] = demo.QueueLine{
-		Path: path, CurrentPriority: total.priority.Number(), Allocated: total.allocated.Map(),
-		Pending: total.pending.Map(), Guaranteed: q.Guaranteed.Map(), Max: q.Max.Map(),
-	}
-	return lines, total
-}
-
-// sortedQueues returns queues in name order, the order of snapshots.
-func sortedQueues(queues []configs.Queue) []configs.Queue {
-	return slices.SortedFunc(slices.Values(queues), func(a, b configs.Queue) int {
-		return cmp.Compare(a.Name, b.Name)
-	})
 }

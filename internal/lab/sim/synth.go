@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -170,7 +171,7 @@ func (s Synth) drawQoS(rng *rand.Rand) string {
 		sum += n
 	}
 	n := rng.IntN(sum)
-	for _, class := range sortedKeys(s.QoS) {
+	for _, class := range slices.Sorted(maps.Keys(s.QoS)) {
 		n -= s.QoS[class]
 		if n < 0 {
 			return class
