@@ -38,8 +38,7 @@ func (l *grpcFlags) add(f *pflag.FlagSet) {
 			"wait until its successor is gone")
 }
 
-// maxMessageBytes is the largest --rm-max-message-bytes: two such messages may be received at the same
-// time.
+// maxMessageBytes is the largest --rm-max-message-bytes.
 const maxMessageBytes = 1 << 30
 
 // check reports a limit of messages that is too large (RMI-37).

@@ -19,7 +19,7 @@ import (
 
 // Bounds of the gRPC server. Those of the messages of resource managers are in rmproxy.Limits.
 const (
-	maxRequestBytes       = 64 << 10         // bytes of a message for health and reflection
+	maxRequestBytes       = 64 << 10         // bytes of a message to a standby
 	maxHeaderBytes        = 64 << 10         // bytes of the headers of a call
 	streamsPerConnection  = 128              // calls and streams at the same time; further ones wait in the client
 	handshakeTimeout      = 10 * time.Second // for the HTTP/2 handshake of a connection
@@ -29,8 +29,7 @@ const (
 // newGRPCServer returns the gRPC server: the scheduler interface, health and, with Options.Debug, reflection (RMI-1,
 // RMI-43).
 func (s *Server) newGRPCServer() *grpc.Server {
-	rpc := grpc.NewServer(append(transportOptions(s.security),
-		s.proxy.ServerOption(),
+	rpc := grpc.NewServer(append(append(transportOptions(s.security), s.proxy.ServerOptions()...),
 		grpc.ChainUnaryInterceptor(recovery.UnaryServerInterceptor(recovery.WithRecoveryHandler(s.recovered)),
 			s.term.unaryInterceptor,
 			s.security.auth.UnaryInterceptor(rmproxy.ServiceName, s.log.Named(securityLogger))),

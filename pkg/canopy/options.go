@@ -125,7 +125,7 @@ type GRPC struct {
 	Address        string
 	MaxConnections int // further ones are closed; default 128
 
-	MaxSilentStreams    int           // streams without a first message: when there are more, the oldest ends; default 256
+	MaxSilentStreams    int           // streams without a first message: when there are more, the oldest ends; default 32
 	FirstMessageTimeout time.Duration // a stream ends whose first message has not arrived after this time; default 30 s
 
 	MaxMessageBytes int // a longer message ends its stream; default 64 MiB, 1 GiB at most

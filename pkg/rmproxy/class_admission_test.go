@@ -182,10 +182,10 @@ func TestClassAdmission_AllocatesOnlyForAClass(t *testing.T) {
 		x.Allocations[0].PreemptionPolicy = nil
 		x.Allocations[0].Priority = 0
 		x.Allocations[0].AllocationTags = c.tags
-		m := newFastRequest()
-		assert.NilError(t, m.decoder.Decode(marshalled(t, x), &m.AllocationRequest))
+		m := newRequest(allocationStream)
+		assert.NilError(t, m.decode(marshalled(t, x)))
 		batch := &commandBatch{s: s}
-		one := &m.Allocations[0]
+		one := &m.allocations.Allocations[0]
 		made, err := readAsk(one)
 		assert.NilError(t, err)
 		assert.Equal(t, testing.AllocsPerRun(100, func() { batch.submitCommand(made, one) }), c.allocs, "%v", c)

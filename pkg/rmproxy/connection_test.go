@@ -1,6 +1,7 @@
 package rmproxy
 
 import (
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -50,7 +51,7 @@ func (r *rig) cancelStreams() {
 	defer s.mu.Unlock()
 	for _, l := range s.streams {
 		if l != nil {
-			l.cancel(errTooSlow)
+			l.cancel(errors.New("the connection broke"))
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/server/wire"
 	"github.com/canopy-scheduler/canopy/internal/testing/fakerm"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -77,8 +78,8 @@ func responseBatches(n int) [][]outboundEffect {
 func decodeAllocs(t *testing.T, in []byte) float64 {
 	best := math.Inf(1)
 	for range 3 {
-		m := newFastRequest()
-		best = min(best, testing.AllocsPerRun(20, func() { must(t, proto.Unmarshal(in, m)) }))
+		m := newRequest(allocationStream)
+		best = min(best, testing.AllocsPerRun(20, func() { must(t, m.decode(in)) }))
 	}
 	return best
 }
@@ -103,11 +104,11 @@ func TestFastCodec_ReleaseAllocatesItsKey(t *testing.T) {
 }
 
 func TestFastCodec_EncodingAllocatesNothing(t *testing.T) {
-	s, m, buf := &session{rm: "rm"}, newFastResponse(), make([]byte, 0, 1<<16)
+	s, m := &session{rm: "rm"}, &wire.Response{}
 	for i, batch := range responseBatches(100) {
 		got := testing.AllocsPerRun(20, func() {
-			m.encode(s, batch)
-			_, err := proto.MarshalOptions{}.MarshalAppend(buf, m)
+			s.encode(m, batch)
+			_, err := m.Bytes()
 			must(t, err)
 		})
 		// One for all releases: the name of the partition.
@@ -122,11 +123,11 @@ func BenchmarkDecode(b *testing.B) {
 		in := marshalled(b, typicalRequest(asks, tags))
 		b.Run(fmt.Sprintf("tags=%d/fast", tags), func(b *testing.B) {
 			b.ReportAllocs()
-			m := newFastRequest()
+			m := newRequest(allocationStream)
 			for b.Loop() {
-				must(b, proto.Unmarshal(in, m))
-				for i := range m.Allocations {
-					_, err := readAsk(&m.Allocations[i])
+				must(b, m.decode(in))
+				for i := range m.allocations.Allocations {
+					_, err := readAsk(&m.allocations.Allocations[i])
 					must(b, err)
 				}
 			}
@@ -156,10 +157,10 @@ func BenchmarkEncode(b *testing.B) {
 		batch := responseBatches(n)[i]
 		b.Run(name+"/fast", func(b *testing.B) {
 			b.ReportAllocs()
-			m := newFastResponse()
+			m := &wire.Response{}
 			for b.Loop() {
-				m.encode(s, batch)
-				_, err := proto.MarshalOptions{}.MarshalAppend(buf, m)
+				s.encode(m, batch)
+				_, err := m.Bytes()
 				must(b, err)
 			}
 			reportPerAsk(b, n, 0)

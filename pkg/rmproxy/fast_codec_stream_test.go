@@ -141,10 +141,10 @@ func TestFastCodec_AsksOutliveTheirMessage(t *testing.T) {
 func TestFastCodec_ResponsesMatchInProcessResponses(t *testing.T) {
 	s := &session{rm: "rm"}
 	for _, batch := range responseBatches(3) {
-		fast, err := proto.Marshal(s.encoder(allocationStream)(batch))
+		fast, err := newCodec().Marshal(s.encoder(allocationStream)(batch))
 		assert.NilError(t, err)
 		var decoded si.AllocationResponse
-		assert.NilError(t, proto.Unmarshal(fast, &decoded))
+		assert.NilError(t, newCodec().Unmarshal(fast, &decoded))
 		assert.Assert(t, proto.Equal(&decoded, s.message(batch)))
 	}
 	accepted := []outboundEffect{{"default", scheduler.NodeAccepted{Node: "n"}}}

@@ -20,11 +20,11 @@ import (
 // assertDecodedAsGenerated compares a decoding with that of the protobuf library, which knows the messages of all
 // versions of the interface, and without legacy fields also with the generated code: both refuse the bytes, or both
 // read the same. ok: they were read.
-func assertDecodedAsGenerated(t *testing.T, m *fastRequest, in []byte) (ok bool) {
+func assertDecodedAsGenerated(t *testing.T, m *request, in []byte) (ok bool) {
 	t.Helper()
 	want, wantErr := referenceRequest(t, in)
 	read := bytes.Clone(in)
-	fastErr := proto.Unmarshal(read, m)
+	fastErr := m.decode(read)
 	for i := range read {
 		read[i] = 0xff // gRPC uses the buffer again
 	}
@@ -38,7 +38,7 @@ func assertDecodedAsGenerated(t *testing.T, m *fastRequest, in []byte) (ok bool)
 	if fastErr != nil {
 		return false
 	}
-	got := comparable(m.AllocationRequest)
+	got := comparable(m.allocations)
 	if hasReference {
 		assert.Assert(t, reflect.DeepEqual(&got, want), "%x\nlean:      %+v\nreference: %+v", in, &got, want)
 	}
@@ -183,9 +183,9 @@ var unusualMessages = []struct {
 }
 
 func TestFastCodec_UnusualMessagesMatchGeneratedCode(t *testing.T) {
-	warm := newFastRequest()
+	warm := newRequest(allocationStream)
 	for _, c := range unusualMessages {
-		assert.Equal(t, !assertDecodedAsGenerated(t, newFastRequest(), c.in), c.refused, c.name)
+		assert.Equal(t, !assertDecodedAsGenerated(t, newRequest(allocationStream), c.in), c.refused, c.name)
 		for range 2 { // the second time all names are known
 			assert.Equal(t, !assertDecodedAsGenerated(t, warm, c.in), c.refused, c.name)
 		}
@@ -195,7 +195,7 @@ func TestFastCodec_UnusualMessagesMatchGeneratedCode(t *testing.T) {
 func TestFastCodec_TruncatedMessagesMatchGeneratedCode(t *testing.T) {
 	whole, err := proto.Marshal(typicalRequest(3, 4))
 	assert.NilError(t, err)
-	m, refused := newFastRequest(), 0
+	m, refused := newRequest(allocationStream), 0
 	for n := range whole {
 		if !assertDecodedAsGenerated(t, m, whole[:n]) {
 			refused++
@@ -212,34 +212,34 @@ func TestFastCodec_TooManyResourceNamesAreAnError(t *testing.T) {
 	}
 	in, err := proto.Marshal(&si.AllocationRequest{Allocations: []*si.Allocation{x, fakerm.Ask("k2", "app")}})
 	assert.NilError(t, err)
-	m := newFastRequest()
+	m := newRequest(allocationStream)
 	for range 2 {
 		assert.Assert(t, assertDecodedAsGenerated(t, m, in))
-		assert.ErrorContains(t, m.Allocations[0].AmountsErr, "more than 256")
-		assert.NilError(t, m.Allocations[1].AmountsErr)
+		assert.ErrorContains(t, m.allocations.Allocations[0].AmountsErr, "more than 256")
+		assert.NilError(t, m.allocations.Allocations[1].AmountsErr)
 	}
 }
 
 func TestFastCodec_RepeatedNamesAreInterned(t *testing.T) {
 	in, err := proto.Marshal(typicalRequest(200, 4))
 	assert.NilError(t, err)
-	m := newFastRequest()
-	assert.NilError(t, proto.Unmarshal(in, m))
-	first := m.Allocations[0]
-	assert.NilError(t, proto.Unmarshal(in, m))
-	again := m.Allocations[0]
+	m := newRequest(allocationStream)
+	assert.NilError(t, m.decode(in))
+	first := m.allocations.Allocations[0]
+	assert.NilError(t, m.decode(in))
+	again := m.allocations.Allocations[0]
 	assert.Assert(t, sameText(first.App, again.App), "from message to message")
-	assert.Assert(t, sameText(again.App, m.Allocations[10].App), "and within one")
+	assert.Assert(t, sameText(again.App, m.allocations.Allocations[10].App), "and within one")
 	assert.Assert(t, !sameText(first.Key, again.Key), "a key belongs to its allocation")
 }
 
 func TestFastCodec_ResetReleasesContent(t *testing.T) {
 	in, err := proto.Marshal(typicalRequest(10, 4))
 	assert.NilError(t, err)
-	m := newFastRequest()
-	assert.NilError(t, proto.Unmarshal(in, m))
-	kept := m.Allocations[:1]
-	m.Reset()
-	assert.Equal(t, len(m.Allocations)+len(m.Releases), 0)
+	m := newRequest(allocationStream)
+	assert.NilError(t, m.decode(in))
+	kept := m.allocations.Allocations[:1]
+	m.reset()
+	assert.Equal(t, len(m.allocations.Allocations)+len(m.allocations.Releases), 0)
 	assert.Assert(t, reflect.DeepEqual(kept[0], wire.Allocation{}))
 }

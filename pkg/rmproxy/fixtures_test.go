@@ -3,6 +3,7 @@ package rmproxy
 import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"go.uber.org/zap"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/canopy-scheduler/canopy/internal/server/engine"
 	"github.com/canopy-scheduler/canopy/internal/server/loop"
@@ -35,6 +36,20 @@ func newTestProxy(opt testOptions) *Proxy {
 	})
 	e.Start(opt.InitialConfig)
 	return p
+}
+
+// newRequest returns an empty message of a stream.
+func newRequest(k streamKind) *request { return &request{kind: k} }
+
+// handle handles a message of the generated code.
+func (s *session) handle(m proto.Message) error {
+	switch m := m.(type) {
+	case *si.NodeRequest:
+		return s.handleNodes(m, nil)
+	case *si.ApplicationRequest:
+		return s.handleApplications(m)
+	}
+	return s.handleAllocations(s.fromProto(m.(*si.AllocationRequest)))
 }
 
 func newTestInProcess(opt testOptions) *InProcess { return newTestProxy(opt).InProcess() }

@@ -20,8 +20,9 @@ import (
 // Whatever bytes arrive: neither the API nor the core panics, every answer can be marshalled, and
 // the accounting is consistent. A message is handled twice, because most names are known the
 // second time.
-func fuzzMessage(t *testing.T, conf *reload.Proposal, m request, bytes []byte) {
-	if decodeAny(m, bytes) != nil {
+func fuzzMessage(t *testing.T, conf *reload.Proposal, k streamKind, bytes []byte) {
+	m := newRequest(k)
+	if m.decode(bytes) != nil {
 		t.Skip("gRPC refuses the message")
 	}
 	p := newTestProxy(testOptions{InitialConfig: conf, IgnoreRMConfig: true})
@@ -33,8 +34,8 @@ func fuzzMessage(t *testing.T, conf *reload.Proposal, m request, bytes []byte) {
 	s.handle(&si.ApplicationRequest{New: []*si.AddApplicationRequest{fakerm.App("app", "root.a")}})
 	s.handle(&si.AllocationRequest{Allocations: []*si.Allocation{fakerm.Ask("k1", "app"), fakerm.Ask("k2", "app")}})
 	for range 2 {
-		s.noteLegacy(nodeStream, m)
-		s.handle(m)
+		s.noteLegacy(m)
+		m.handle(s)
 		for _, name := range p.cluster.Partitions() {
 			l, _ := p.cluster.Partition(name)
 			assert.NilError(t, l.Check(context.Background()))
@@ -45,18 +46,11 @@ func fuzzMessage(t *testing.T, conf *reload.Proposal, m request, bytes []byte) {
 	for k, b := range s.outboxes {
 		encode := s.encoder(streamKind(k))
 		for batch := b.takeBatch(); batch != nil; batch = b.takeBatch() {
-			_, err := proto.Marshal(encode(batch))
+			_, err := newCodec().Marshal(encode(batch))
 			assert.NilError(t, err)
 			b.delivered()
 		}
 	}
-}
-
-func decodeAny(m request, bytes []byte) error {
-	if nodes, ok := m.(*nodeRequest); ok {
-		return nodes.unmarshal(bytes)
-	}
-	return proto.Unmarshal(bytes, m)
 }
 
 // legacyMessage is a message of any version of the interface, from its text.
@@ -98,7 +92,7 @@ func FuzzNodeRequest(f *testing.F) {
 	} nodes {nodeID: "n3" action: UPDATE occupiedResource {}} nodes {nodeID: "n1" action: DRAIN_NODE occupiedResource {}}
 	nodes {existingAllocations {}}`)
 	conf := addSeeds(f, m, &si.NodeRequest{Nodes: []*si.NodeInfo{huge, huge, decommissioned}}, existing)
-	f.Fuzz(func(t *testing.T, bytes []byte) { fuzzMessage(t, conf, &nodeRequest{}, bytes) })
+	f.Fuzz(func(t *testing.T, bytes []byte) { fuzzMessage(t, conf, nodeStream, bytes) })
 }
 
 func FuzzApplicationRequest(f *testing.F) {
@@ -111,7 +105,7 @@ func FuzzApplicationRequest(f *testing.F) {
 		RmID: "rm", New: []*si.AddApplicationRequest{gang, fakerm.App("app", "root..")},
 		Remove: []*si.RemoveApplicationRequest{{ApplicationID: "app", PartitionName: "[rm]default"}, {}},
 	})
-	f.Fuzz(func(t *testing.T, bytes []byte) { fuzzMessage(t, conf, &si.ApplicationRequest{}, bytes) })
+	f.Fuzz(func(t *testing.T, bytes []byte) { fuzzMessage(t, conf, applicationStream, bytes) })
 }
 
 func FuzzAllocationRequest(f *testing.F) {
@@ -139,5 +133,5 @@ func FuzzAllocationRequest(f *testing.F) {
 			allocationsToRelease {applicationID: "app" allocationKey: "k2" allocationID: "k1"}
 		}`),
 	)
-	f.Fuzz(func(t *testing.T, bytes []byte) { fuzzMessage(t, conf, newFastRequest(), bytes) })
+	f.Fuzz(func(t *testing.T, bytes []byte) { fuzzMessage(t, conf, allocationStream, bytes) })
 }

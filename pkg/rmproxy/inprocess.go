@@ -45,28 +45,31 @@ func (d *InProcess) RegisterResourceManager(
 }
 
 // UpdateNode handles a message about nodes.
-func (d *InProcess) UpdateNode(m *si.NodeRequest) error { return d.handle(m, nodeStream) }
+func (d *InProcess) UpdateNode(m *si.NodeRequest) error {
+	return d.handle(m.GetRmID(), nodeStream, func(s *session) error { return s.handleNodes(m, nil) })
+}
 
 // UpdateApplication handles a message about applications.
 func (d *InProcess) UpdateApplication(m *si.ApplicationRequest) error {
-	return d.handle(m, applicationStream)
+	return d.handle(m.GetRmID(), applicationStream, func(s *session) error { return s.handleApplications(m) })
 }
 
 // UpdateAllocation handles a message about asks and allocations.
 func (d *InProcess) UpdateAllocation(m *si.AllocationRequest) error {
-	return d.handle(m, allocationStream)
+	return d.handle(m.GetRmID(), allocationStream, func(s *session) error { return s.handleAllocations(s.fromProto(m)) })
 }
 
-// handle handles a message of any kind (RMI-32). Messages are applied in the order of the calls.
-func (d *InProcess) handle(m request, k streamKind) error {
-	s, err := d.p.session(m.GetRmID(), k.String())
+// handle handles a message of any kind (RMI-32). Messages are applied in the order of the calls. An error means that
+// no part of the message was applied.
+func (d *InProcess) handle(rm string, k streamKind, apply func(*session) error) error {
+	s, err := d.p.session(rm, k.String())
 	if err != nil {
 		return err
 	}
 	if s.shim == nil {
 		return errOtherAPI(s.rm, "over gRPC")
 	}
-	if err := s.handle(m); err != nil {
+	if err := apply(s); err != nil {
 		return fmt.Errorf("received %s, but %w", k, err)
 	}
 	return nil

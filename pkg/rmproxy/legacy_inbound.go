@@ -8,7 +8,6 @@ import (
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/common"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/canopy-scheduler/canopy/internal/server/wire"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
@@ -66,35 +65,6 @@ func (s *session) releaseScope() scheduler.ReleaseScope {
 		return scheduler.OnlyAllocations
 	}
 	return scheduler.AsksAndAllocations
-}
-
-// nodeRequest is a message about nodes with the fields that the interface 1.0 to 1.5 has besides.
-type nodeRequest struct {
-	si.NodeRequest
-	legacy  []wire.LegacyNode // by index in Nodes; nil: there are none
-	decoder *wire.Decoder     // of legacy; nil: it was not needed yet
-}
-
-// Reset removes the content.
-func (m *nodeRequest) Reset() {
-	m.NodeRequest.Reset()
-	m.legacy = nil
-}
-
-// unmarshal decodes the message. The generated code knows the fields of 1.9; the others are read in a second walk,
-// which a message without them costs nothing but the look for them.
-func (m *nodeRequest) unmarshal(b []byte) error {
-	m.legacy = nil
-	if err := (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(b, &m.NodeRequest); err != nil ||
-		!wire.HasLegacyNodes(b) {
-		return err
-	}
-	if m.decoder == nil {
-		m.decoder = wire.NewDecoder(amountsOf)
-	}
-	legacy, err := m.decoder.LegacyNodes(b)
-	m.legacy = legacy
-	return err
 }
 
 // nodeElements is how many nodes and allocations a message has.

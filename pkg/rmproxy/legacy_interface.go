@@ -21,19 +21,12 @@ type legacyInterface struct {
 
 // noteLegacy notes what a message says about the interface of the RM. It is called before the message has any
 // effect, so that each answer to it is in the right language.
-func (s *session) noteLegacy(k streamKind, m request) {
-	switch m := m.(type) {
-	case *fastRequest:
-		if m.Legacy {
-			s.useLegacyInterface(k)
-		}
-		if len(m.Allocations) > 0 && !s.legacy.reports.Load() {
-			s.legacy.reports.Store(true)
-		}
-	case *nodeRequest:
-		if m.legacy != nil {
-			s.useLegacyInterface(k)
-		}
+func (s *session) noteLegacy(m *request) {
+	if m.allocations.Legacy || m.legacyNodes != nil {
+		s.useLegacyInterface(m.kind)
+	}
+	if len(m.allocations.Allocations) > 0 && !s.legacy.reports.Load() {
+		s.legacy.reports.Store(true)
 	}
 }
 
@@ -46,7 +39,7 @@ func (s *session) useLegacyInterface(k streamKind) {
 }
 
 // encodeLegacy is encode for the interface 1.0 to 1.5 (RMI-76).
-func (m *fastResponse) encodeLegacy(s *session, batch []outboundEffect) {
+func (s *session) encodeLegacy(m *wire.Response, batch []outboundEffect) {
 	for _, o := range batch {
 		switch e := o.effect.(type) {
 		case scheduler.Allocated:

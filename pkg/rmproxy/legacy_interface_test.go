@@ -46,7 +46,7 @@ type require interface {
 
 // assertLegacyEncoded compares the answer to an old interface with that of 1.9: it has what that has, the key as
 // the UUID besides, and rejected asks in a list of their own.
-func assertLegacyEncoded(t *testing.T, m *fastResponse, batch []outboundEffect) {
+func assertLegacyEncoded(t *testing.T, m *wire.Response, batch []outboundEffect) {
 	t.Helper()
 	s := legacySession("rm")
 	for i := range batch {
@@ -58,8 +58,8 @@ func assertLegacyEncoded(t *testing.T, m *fastResponse, batch []outboundEffect) 
 	for _, reports := range []bool{false, true} {
 		s.legacy.reports.Store(reports)
 		want := s.allocationResponse(batch)
-		m.encode(s, batch)
-		b, err := proto.Marshal(m)
+		s.encode(m, batch)
+		b, err := m.Bytes()
 		_, wantErr := proto.Marshal(want)
 		assert.Equal(t, err == nil, wantErr == nil, "legacy: %v, generated: %v", err, wantErr)
 		if err != nil {
@@ -113,8 +113,8 @@ func stripUnknown(m *si.AllocationResponse) {
 func TestLegacy_UUIDNamesItsKey(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		key := rapid.StringN(1, 40, maxID).Draw(t, "key")
-		m := newFastResponse()
-		m.encode(legacySession("rm"),
+		m := &wire.Response{}
+		legacySession("rm").encode(m,
 			[]outboundEffect{{"default",
 				scheduler.Allocated{Binding: &scheduler.Binding{Ask: &objects.Ask{Key: objects.AllocationKey(key), App: "app"},
 					Node: "n"}}}})
@@ -125,12 +125,12 @@ func TestLegacy_UUIDNamesItsKey(t *testing.T) {
 		answer := decodeResponse(t, b).list("new")[0]
 		for field, number := range map[protoreflect.Name]protowire.Number{"UUID": 3, "allocationID": 7} {
 			in := sub(2, sub(1, str(2, "app"), str(number, answer.text(field))))
-			request := newFastRequest()
-			if err := request.decoder.Decode(in, &request.AllocationRequest); err != nil {
+			request := newRequest(allocationStream)
+			if err := request.decode(in); err != nil {
 				t.Fatal(err)
 			}
-			x := request.Releases[0]
-			if err := legacyRelease(&x); err != nil || x.Key != key || !request.Legacy {
+			x := request.allocations.Releases[0]
+			if err := legacyRelease(&x); err != nil || x.Key != key || !request.allocations.Legacy {
 				t.Fatalf("%s: %+v, %v", field, x, err)
 			}
 		}
@@ -168,10 +168,10 @@ func referenceNodes(t *testing.T, in []byte) ([]wire.LegacyNode, error) {
 }
 
 // assertNodesDecoded compares a decoding with that of the protobuf library.
-func assertNodesDecoded(t *testing.T, m *nodeRequest, in []byte) {
+func assertNodesDecoded(t *testing.T, m *request, in []byte) {
 	t.Helper()
 	want, wantErr := referenceNodes(t, in)
-	err := m.unmarshal(in)
+	err := m.decode(in)
 	if errors.Is(wantErr, errNoReference) {
 		return
 	}
@@ -183,15 +183,15 @@ func assertNodesDecoded(t *testing.T, m *nodeRequest, in []byte) {
 	for _, n := range want {
 		any = any || n.HasOccupied || len(n.Existing) > 0
 	}
-	assert.Equal(t, m.legacy != nil, any, "%x", in)
+	assert.Equal(t, m.legacyNodes != nil, any, "%x", in)
 	if !any {
 		return
 	}
-	assert.Equal(t, len(m.legacy), len(m.GetNodes()))
-	for i := range m.legacy {
-		m.legacy[i].Existing = comparable(wire.AllocationRequest{Allocations: m.legacy[i].Existing}).Allocations
+	assert.Equal(t, len(m.legacyNodes), len(m.nodes.Nodes))
+	for i := range m.legacyNodes {
+		m.legacyNodes[i].Existing = comparable(wire.AllocationRequest{Allocations: m.legacyNodes[i].Existing}).Allocations
 	}
-	assert.Assert(t, reflect.DeepEqual(m.legacy, want), "%x\ncodec:     %+v\nreference: %+v", in, m.legacy, want)
+	assert.Assert(t, reflect.DeepEqual(m.legacyNodes, want), "%x\ncodec:     %+v\nreference: %+v", in, m.legacyNodes, want)
 }
 
 // Old fields of nodes are read as the protobuf library reads them, whatever the message has.
@@ -199,13 +199,13 @@ func FuzzDecodeBuiltNodeRequest(f *testing.F) {
 	for seed := range uint64(50) {
 		f.Add(seed)
 	}
-	warm := &nodeRequest{}
+	warm := newRequest(nodeStream)
 	f.Fuzz(func(t *testing.T, seed uint64) {
 		r := messageBuilder{rand.New(rand.NewPCG(seed, 0))}
 		for range 20 {
 			in := r.message(legacyNodesShape)
 			assertNodesDecoded(t, warm, in)
-			assertNodesDecoded(t, &nodeRequest{}, in)
+			assertNodesDecoded(t, newRequest(nodeStream), in)
 			if len(in) > 0 {
 				in[r.IntN(len(in))] ^= 1 << r.IntN(8)
 				assertNodesDecoded(t, warm, in[:r.IntN(len(in)+1)])

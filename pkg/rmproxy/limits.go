@@ -16,8 +16,8 @@ type Limits struct {
 	MessageElements int   // nodes, applications, allocations and releases in one message; default 100,000
 	DecodeBytes     int64 // memory for all messages that are being decoded, and for a single one; default 256 MiB
 
-	SilentStreams       int           // streams without a first message; default 256
-	FirstMessageTimeout time.Duration // how long the first message of a stream may take; default 30 s
+	SilentStreams       int           // streams without a first message; default 32
+	FirstMessageTimeout time.Duration // in which the whole first message of a stream must arrive; default 30 s
 
 	UndeliveredBytes   int           // unread answers of one kind of stream; default 32 MiB
 	UndeliveredTimeout time.Duration // how long an RM above that bound may read nothing; default 60 s
@@ -31,7 +31,7 @@ const (
 	DefaultMessageBytes        = 64 << 20 // an RM may report its whole state in one message
 	DefaultMessageElements     = 100_000
 	DefaultDecodeBytes         = 256 << 20
-	DefaultSilentStreams       = 256
+	DefaultSilentStreams       = 32
 	DefaultFirstMessageTimeout = 30 * time.Second
 	DefaultUndeliveredBytes    = 32 << 20
 	DefaultUndeliveredTimeout  = time.Minute
@@ -40,9 +40,7 @@ const (
 
 // Bounds without a setting.
 const (
-	// unregisteredBytes is the maximum length of a message while no RM is registered (RMI-36).
-	unregisteredBytes = 64 << 10
-	// smallMessage is the length up to which a message is received without memory of a budget,
+	// smallMessage is the length up to which a message is held without memory of a budget,
 	// and decoded without being measured: many of them cost less than one large message.
 	smallMessage = 64 << 10
 	// tinyMessage is the length up to which a message is decoded without memory of a budget.
@@ -52,10 +50,8 @@ const (
 	// maxRMFields is the maximum length of a registration apart from its configuration, including
 	// the overhead of the wire form (RMI-17).
 	maxRMFields = 2*reload.MaxExtraBytes + 2*maxBuildInfo
-	// A message may take arrivalBase, and 1 s for each arrivalRate bytes, to arrive once its
-	// length is known.
-	arrivalBase = 30 * time.Second
-	arrivalRate = 1 << 20
+	// maxOtherCalls is how many calls of other services on the same gRPC server may be open (RMI-43).
+	maxOtherCalls = 16
 )
 
 func (l Limits) withDefaults() Limits {
@@ -76,18 +72,14 @@ func setDefault[N cmp.Ordered](n *N, fallback N) {
 	}
 }
 
-// arrivalTimeout is how long a message of n bytes may take to arrive (RMI-40).
-func arrivalTimeout(n int) time.Duration {
-	return arrivalBase + time.Duration(n)*time.Second/arrivalRate
-}
-
 // memoryBudgets bound the memory of messages of all clients together (RMI-39). A message that needs
 // more than is free waits. There is no deadlock: a holder of decoding waits for nothing, and a
-// holder of received or unidentified waits for decoding or for its own bytes, which have a timeout.
+// holder of received or unidentified waits for decoding.
 type memoryBudgets struct {
 	received     *semaphore.Weighted // bytes of large messages on streams of the registered RM
 	unidentified *semaphore.Weighted // the same for all other senders
 	decoding     *semaphore.Weighted // cost of decoding, see wire.Shape
+	otherCalls   *semaphore.Weighted // open calls of other services, whose messages have the same maximum length
 
 	registering *semaphore.Weighted // one at a time: a registration waits for partitions
 }
@@ -97,5 +89,6 @@ func newMemoryBudgets(l Limits) memoryBudgets {
 	return memoryBudgets{
 		received: semaphore.NewWeighted(2 * one), unidentified: semaphore.NewWeighted(one),
 		decoding: semaphore.NewWeighted(l.DecodeBytes), registering: semaphore.NewWeighted(1),
+		otherCalls: semaphore.NewWeighted(maxOtherCalls),
 	}
 }

@@ -86,7 +86,7 @@ func rigOn(t *testing.T, opt testOptions, listener net.Listener, conn *grpc.Clie
 	r := &rig{t: t, p: newTestProxy(opt), logs: logs, conn: conn, client: si.NewSchedulerClient(conn)}
 	var cancel context.CancelFunc
 	r.ctx, cancel = context.WithTimeout(context.Background(), 30*time.Second)
-	server := grpc.NewServer(r.p.ServerOption())
+	server := grpc.NewServer(r.p.ServerOptions()...)
 	r.p.Register(server)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()

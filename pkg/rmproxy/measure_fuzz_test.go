@@ -177,13 +177,15 @@ func TestMeasure_CostCoversWhatDecodingAllocates(t *testing.T) {
 			defer p.stop()
 			assert.NilError(t, p.registerRemote(&si.RegisterResourceManagerRequest{RmID: "rm", Config: queues},
 				func() *session { return newSession(p, "rm") }))
-			in := newMessageReader(p, t.Context(), nil)
-			m := b.kind.request()
+			in := &messageReader{p: p, ctx: t.Context()}
+			m := newRequest(b.kind)
+			m.wireDecoder() // one for all messages of a stream
 			size, err := requestShapes[b.kind].Measure(b.bytes, noYield)
 			assert.NilError(t, err)
 			allocated := bytesAllocated(func() {
-				_, err := in.decode(b.bytes, requestShapes[b.kind], m)
+				_, err := in.acquireDecoding(b.bytes, requestShapes[b.kind])
 				assert.NilError(t, err)
+				assert.NilError(t, m.decode(b.bytes))
 			})
 			assert.Assert(t, allocated <= uint64(size.Cost), "decoding %d bytes allocates %d, said to cost %d",
 				len(b.bytes), allocated, size.Cost)

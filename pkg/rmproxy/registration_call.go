@@ -16,6 +16,7 @@ import (
 // registrationCall is one call of RegisterResourceManager.
 type registrationCall struct {
 	p      *Proxy
+	stream grpc.ServerStream
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 }
@@ -24,7 +25,7 @@ type registrationCall struct {
 // not arrive in time, although the reading goroutine still waits: only the return of the handler
 // ends the read.
 func (p *Proxy) serveRegistration(stream grpc.ServerStream) error {
-	c := registrationCall{p: p}
+	c := registrationCall{p: p, stream: stream}
 	c.ctx, c.cancel = context.WithCancelCause(stream.Context())
 	defer c.cancel(nil)
 	defer context.AfterFunc(p.ctx, func() { c.cancel(ErrClosed) })()
@@ -57,7 +58,7 @@ func (c registrationCall) register() (err error) {
 			c.p.logRefusedRegistration(clientOf(c.ctx), rmIDOf(rm), err)
 		}
 	}()
-	in := newMessageReader(c.p, c.ctx, c.cancel)
+	in := &messageReader{p: c.p, ctx: c.ctx, stream: c.stream}
 	defer in.release()
 	b, err := c.receive(in)
 	if err != nil {
@@ -68,7 +69,7 @@ func (c registrationCall) register() (err error) {
 	}
 	defer c.p.memory.registering.Release(1)
 	if rm, err = senderID(b, registrationShape); err != nil {
-		return malformed(err)
+		return err
 	}
 	if len(rm) > maxID { // before the text is copied
 		return fmt.Errorf("%w: %w", ErrRequest, tooLong("rmID", string(rm[:maxID]), len(rm), maxID))
@@ -81,7 +82,10 @@ func (c registrationCall) register() (err error) {
 		return err
 	}
 	m := &si.RegisterResourceManagerRequest{}
-	done, err := in.decode(b, registrationShape, m)
+	done, err := in.acquireDecoding(b, registrationShape)
+	if err == nil {
+		err = malformed(unmarshal(b, m))
+	}
 	done()
 	if err != nil {
 		return err
@@ -97,20 +101,23 @@ func (c registrationCall) receive(in *messageReader) ([]byte, error) {
 	p := c.p
 	defer p.untrackSilent(p.trackSilent(c.ctx, c.cancel, true))
 	stopTimer := p.firstMessageTimeout(c.cancel)
-	n, err := in.readLength()
+	b, err := in.receive(p.memory.unidentified)
 	stopTimer()
-	switch limit := p.engine.Reloads().MaxBytes() + maxRMFields; {
+	switch limit := p.maxRegistrationBytes(); {
 	case errors.Is(err, io.EOF):
 		return nil, fmt.Errorf("%w: the call has no message", ErrRequest)
 	case err != nil:
 		return nil, err
-	case n > limit:
+	case len(b) > limit:
 		return nil, fmt.Errorf("%w: the registration has %d bytes, at most %d are allowed: "+
 			"a configuration of max-config-bytes (%d), and %d for everything else",
-			ErrTooLarge, n, limit, p.engine.Reloads().MaxBytes(), maxRMFields)
+			ErrTooLarge, len(b), limit, p.engine.Reloads().MaxBytes(), maxRMFields)
 	}
-	return in.readBytes(n, p.memory.unidentified)
+	return b, nil
 }
+
+// maxRegistrationBytes is the maximum length of a registration (RMI-17).
+func (p *Proxy) maxRegistrationBytes() int { return p.engine.Reloads().MaxBytes() + maxRMFields }
 
 // rmIDOf is a received rmID, cut to a length that checkRMID still refuses.
 func rmIDOf(rm []byte) string { return string(rm[:min(len(rm), maxID+1)]) }

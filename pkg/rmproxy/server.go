@@ -15,18 +15,16 @@ import (
 // ServiceName is the name of the gRPC service, for health and reflection.
 const ServiceName = "si.v1.Scheduler"
 
-// Register adds the service to a gRPC server. Its messages have their own limits (Limits), so the
-// maximum message size of the server can be small.
+// Register adds the service to a gRPC server, which must have the ServerOptions.
 func (p *Proxy) Register(s grpc.ServiceRegistrar) { s.RegisterService(p.service(), server{p: p}) }
 
 // service describes the service (RMI-1). RegisterResourceManager is described as a stream, which is
-// the same on the wire: so its message can be received in pieces. It is described as one of the server, because
-// grpc-go calls no interceptor for a stream that is of neither side.
+// the same on the wire: so the client is checked, and has a time limit, before its message is received.
 func (p *Proxy) service() *grpc.ServiceDesc {
 	desc := si.Scheduler_ServiceDesc
 	desc.Methods = nil
 	desc.Streams = append([]grpc.StreamDesc{{
-		StreamName: "RegisterResourceManager", ServerStreams: true,
+		StreamName: "RegisterResourceManager", ClientStreams: true, ServerStreams: true,
 		Handler: func(_ any, stream grpc.ServerStream) error { return p.serveRegistration(stream) },
 	}}, desc.Streams...)
 	return &desc
@@ -69,7 +67,7 @@ func toStatus(err error) error {
 		code = codes.FailedPrecondition
 	case errors.Is(err, ErrTooLarge), errors.Is(err, errTooManySilentStreams), errors.Is(err, errNotReading):
 		code = codes.ResourceExhausted
-	case errors.Is(err, errNoFirstMessage), errors.Is(err, errTooSlow):
+	case errors.Is(err, errNoFirstMessage):
 		code = codes.DeadlineExceeded
 	case errors.Is(err, ErrClosed):
 		code = codes.Unavailable

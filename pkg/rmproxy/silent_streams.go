@@ -5,15 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/tap"
 )
 
 var (
 	errNoFirstMessage       = errors.New("no first message")
-	errTooSlow              = errors.New("too slow")
 	errTooManySilentStreams = errors.New("too many streams without a first message are open")
 )
 
@@ -27,13 +29,26 @@ type silentStreams struct {
 // arrivalKey is the key of the registration that was current when a call or stream arrived.
 type arrivalKey struct{}
 
-// ServerOption is an option of the gRPC server that the Proxy is added to (Register). With it, a stream belongs to the
-// registration that was current when the stream arrived on its connection (RMI-14); without it, to that of the moment
-// at which its goroutine begins, and a registration that follows on the same connection may be faster.
-func (p *Proxy) ServerOption() grpc.ServerOption {
-	return grpc.InTapHandle(func(ctx context.Context, _ *tap.Info) (context.Context, error) {
+// ServerOptions are the options that the gRPC server to which the Proxy is added (Register) must have. They bound the
+// messages of all its services (RMI-37, RMI-43).
+func (p *Proxy) ServerOptions() []grpc.ServerOption {
+	return []grpc.ServerOption{
+		grpc.InTapHandle(p.noteArrival), grpc.ForceServerCodecV2(newCodec()), grpc.MaxRecvMsgSize(p.maxReceivedBytes()),
+	}
+}
+
+// noteArrival is called when a stream or call arrives on its connection. A stream belongs to the registration that is
+// current then (RMI-14): a registration that follows on the same connection may be handled earlier. Calls of other
+// services have no limits of their own, so few of them may be open (RMI-43).
+func (p *Proxy) noteArrival(ctx context.Context, call *tap.Info) (context.Context, error) {
+	if strings.HasPrefix(call.FullMethodName, "/"+ServiceName+"/") {
 		return context.WithValue(ctx, arrivalKey{}, p.registrationCount.Load()), nil
-	})
+	}
+	if !p.memory.otherCalls.TryAcquire(1) {
+		return ctx, status.Errorf(codes.ResourceExhausted, "at most %d calls to other services may be open", maxOtherCalls)
+	}
+	context.AfterFunc(ctx, func() { p.memory.otherCalls.Release(1) })
+	return ctx, nil
 }
 
 // silentStream is a stream without a first message.

@@ -7,11 +7,10 @@ import (
 	"io"
 	"time"
 
-	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"go.uber.org/zap"
+	"golang.org/x/sync/semaphore"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/canopy-scheduler/canopy/internal/server/auth"
 )
@@ -54,7 +53,7 @@ func (p *Proxy) serveStream(grpcStream grpc.ServerStream, k streamKind) error {
 	stream := &rmStream{p: p, kind: k, grpcStream: grpcStream, readDone: make(chan struct{}),
 		writerDone: make(chan struct{})}
 	stream.ctx, stream.cancel = context.WithCancelCause(grpcStream.Context())
-	stream.reader = newMessageReader(p, stream.ctx, stream.cancel)
+	stream.reader = &messageReader{p: p, ctx: stream.ctx, stream: grpcStream}
 	defer context.AfterFunc(p.ctx, func() { stream.cancel(ErrClosed) })()
 	stream.silentEntry = p.trackSilent(stream.ctx, stream.cancel, false)
 	defer p.untrackSilent(stream.silentEntry)
@@ -74,7 +73,7 @@ func (p *Proxy) serveStream(grpcStream grpc.ServerStream, k streamKind) error {
 func (l *rmStream) read() {
 	defer l.reader.release()
 	defer l.recover()
-	m := l.kind.request() // reused for all messages of the stream
+	m := &request{kind: l.kind} // reused for all messages of the stream
 	err := l.readFirst(m)
 	for err == nil {
 		err = l.readNext(m)
@@ -92,25 +91,16 @@ func (l *rmStream) read() {
 
 // readFirst handles the first message, which opens the stream (RMI-24, RMI-36). The sender is
 // checked before the rest of the message is decoded.
-func (l *rmStream) readFirst(m request) error {
+func (l *rmStream) readFirst(m *request) error {
 	stopTimer := l.p.firstMessageTimeout(l.cancel)
-	n, err := l.reader.readLength()
-	stopTimer() // from now on the time of arrivalTimeout applies
-	if err != nil {
-		return err
-	}
-	if n > unregisteredBytes && l.p.current() == nil {
-		return fmt.Errorf("received %s of %d bytes, but the sender is %w: at most %d bytes are read before a resource "+
-			"manager registers",
-			l.kind, n, ErrNotRegistered, unregisteredBytes)
-	}
-	b, err := l.reader.readBytes(n, l.p.memory.unidentified)
+	b, err := l.receive(l.p.memory.unidentified)
+	stopTimer()
 	if err != nil {
 		return err
 	}
 	rm, err := senderID(b, requestShapes[l.kind])
 	if err != nil {
-		return malformed(err)
+		return err
 	}
 	if err := l.p.checkRM(l.ctx, rmIDOf(rm)); err != nil && len(rm) > 0 {
 		auth.LogRefusal(l.p.log, clientOf(l.ctx).address, l.kind.String(), err)
@@ -124,26 +114,34 @@ func (l *rmStream) readFirst(m request) error {
 }
 
 // readNext handles the next message (RMI-32).
-func (l *rmStream) readNext(m request) error {
-	n, err := l.reader.readLength()
-	if err != nil {
-		return err
-	}
-	b, err := l.reader.readBytes(n, l.p.memory.received)
+func (l *rmStream) readNext(m *request) error {
+	b, err := l.receive(l.p.memory.received)
 	if err != nil {
 		return err
 	}
 	return l.handle(b, m)
 }
 
+// receive waits for the next message (RMI-37).
+func (l *rmStream) receive(budget *semaphore.Weighted) ([]byte, error) {
+	b, err := l.reader.receive(budget)
+	if limit := l.p.opt.Limits.MessageBytes; len(b) > limit {
+		return nil, fmt.Errorf("%w: the message has %d bytes, at most %d are allowed", ErrTooLarge, len(b), limit)
+	}
+	return b, err
+}
+
 // handle decodes and handles a message, and waits until the next one may be read (RMI-44).
-func (l *rmStream) handle(b []byte, m request) error {
-	done, err := l.reader.decode(b, requestShapes[l.kind], m)
+func (l *rmStream) handle(b []byte, m *request) error {
+	done, err := l.reader.acquireDecoding(b, requestShapes[l.kind])
+	if err == nil {
+		err = malformed(m.decode(b))
+	}
 	l.reader.release()
 	if err == nil {
 		err = l.handleDecoded(m)
 	}
-	m.Reset() // now rather than at the next message, which may come late
+	m.reset() // now rather than at the next message, which may come late
 	done()
 	if err != nil {
 		return err
@@ -160,13 +158,13 @@ func (l *rmStream) handle(b []byte, m request) error {
 }
 
 // handleDecoded handles a decoded message, which must have the rmID of the stream or none (RMI-24).
-func (l *rmStream) handleDecoded(m request) error {
-	if rm := m.GetRmID(); rm != "" && rm != l.session.rm {
-		return fmt.Errorf("%w: the stream belongs to RM %s, not to %q", ErrRequest, l.session.rm, truncate(rm))
+func (l *rmStream) handleDecoded(m *request) error {
+	if m.rm != "" && m.rm != l.session.rm {
+		return fmt.Errorf("%w: the stream belongs to RM %s, not to %q", ErrRequest, l.session.rm, truncate(m.rm))
 	}
-	l.session.noteLegacy(l.kind, m)
+	l.session.noteLegacy(m)
 	l.warnUnknownFields(m)
-	return l.session.handle(m)
+	return m.handle(l.session)
 }
 
 // recover ends the stream after a panic: the interceptors of the server do not cover this goroutine
@@ -254,7 +252,7 @@ func (l *rmStream) write(replaced *rmStream) {
 }
 
 // resume sends the position of the stream, if the RM asks for positions, and what it has not received (RMI-84).
-func (l *rmStream) resume(sent *sentLog, encode func([]outboundEffect) proto.Message) error {
+func (l *rmStream) resume(sent *sentLog, encode func([]outboundEffect) any) error {
 	from, asked := resumeFrom(l.grpcStream.Context())
 	if !asked {
 		return nil
@@ -273,8 +271,8 @@ func (l *rmStream) resume(sent *sentLog, encode func([]outboundEffect) proto.Mes
 
 // warnUnknownFields logs once per stream that the RM uses fields which no interface from 1.0 to 1.9 has: the RM
 // would wait for answers to them for ever (RMI-30).
-func (l *rmStream) warnUnknownFields(m request) {
-	if a, ok := m.(*fastRequest); l.warned || !ok || !a.Unknown {
+func (l *rmStream) warnUnknownFields(m *request) {
+	if l.warned || !m.allocations.Unknown {
 		return
 	}
 	l.warned = true
@@ -283,42 +281,6 @@ func (l *rmStream) warnUnknownFields(m request) {
 		zap.String("stream", l.kind.String()))
 }
 
-// request is a message from an RM.
-type request interface {
-	proto.Message
-	GetRmID() string
-	Reset()
-}
-
 func (k streamKind) String() string {
 	return [...]string{"NodeRequest", "ApplicationRequest", "AllocationRequest"}[k]
-}
-
-// request makes an empty message of the kind.
-func (k streamKind) request() request {
-	switch k {
-	case nodeStream:
-		return &nodeRequest{}
-	case applicationStream:
-		return &si.ApplicationRequest{}
-	}
-	return newFastRequest()
-}
-
-// handle handles a message of any kind. An error, which only a linked shim gets, means that no
-// part of it was applied; a stream waits instead (waitForLookups).
-func (s *session) handle(m request) error {
-	switch m := m.(type) {
-	case *si.NodeRequest:
-		return s.handleNodes(m, nil)
-	case *nodeRequest:
-		return s.handleNodes(&m.NodeRequest, m.legacy)
-	case *si.ApplicationRequest:
-		return s.handleApplications(m)
-	case *si.AllocationRequest:
-		return s.handleAllocations(s.fromProto(m))
-	case *fastRequest:
-		return s.handleAllocations(&m.AllocationRequest)
-	}
-	panic(fmt.Sprintf("rmproxy: unknown message type %T", m))
 }

@@ -44,8 +44,9 @@ func Serve(ctx context.Context, opt ServerOptions) (*Server, error) {
 	e := engine.New(engine.Options{Loop: opt.Loop, OnEffects: opt.OnEffects})
 	proxy := rmproxy.New(e, rmproxy.Options{IgnoreRMConfig: opt.Config != nil})
 	e.Start(opt.Config)
-	s := &Server{engine: e, proxy: proxy, grpc: grpc.NewServer(proxy.ServerOption()), address: listener.Addr().String(),
-		ended: make(chan error, 1)}
+	s := &Server{engine: e, proxy: proxy, grpc: grpc.NewServer(proxy.ServerOptions()...),
+		address: listener.Addr().String(),
+		ended:   make(chan error, 1)}
 	proxy.Register(s.grpc)
 	go func() { s.ended <- s.grpc.Serve(listener) }()
 	return s, nil

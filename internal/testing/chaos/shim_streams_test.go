@@ -44,7 +44,7 @@ func newEndpoint(t *testing.T) *endpoint {
 	e := &endpoint{t: t, engine: engine.New(engine.Options{}), served: make(chan error, 1)}
 	e.proxy = rmproxy.New(e.engine, rmproxy.Options{})
 	e.engine.Start(nil)
-	e.server = grpc.NewServer(e.proxy.ServerOption())
+	e.server = grpc.NewServer(e.proxy.ServerOptions()...)
 	e.proxy.Register(e.server)
 	listener := bufconn.Listen(1 << 20)
 	var err error
