@@ -128,7 +128,7 @@ type GRPC struct {
 	MaxSilentStreams    int           // streams without a first message: when there are more, the oldest ends; default 32
 	FirstMessageTimeout time.Duration // a stream ends whose first message has not arrived after this time; default 30 s
 
-	MaxMessageBytes int // a longer message ends its stream; default 64 MiB, 1 GiB at most
+	MaxMessageBytes int // a longer message ends its stream; default 32 MiB, 1 GiB at most
 	// nodes, applications, allocations and releases of a message: one with more ends its stream; default 100,000
 	MaxMessageElements int
 	DecodeBytes        int64 // memory for decoding messages, all together; default 256 MiB

@@ -2,7 +2,6 @@ package canopy
 
 import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
-	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
@@ -21,12 +20,6 @@ type ConcurrentPredicates interface {
 	// begins.
 	PredicatesAtOnce() int
 }
-
-// The API looks for these interfaces in a callback.
-var (
-	_ rmproxy.NodePredicates       = NodePredicates(nil)
-	_ rmproxy.ConcurrentPredicates = ConcurrentPredicates(nil)
-)
 
 // PredicateClassTag is the tag of an ask with its predicate class: asks of the same class and the same resources have
 // the same answers of Predicates about a node until something about the node changes, so that they are remembered

@@ -39,8 +39,8 @@ func (refusesAll) Fits(objects.AllocationKey, objects.NodeID) bool { return fals
 func TestScrape_BackOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t, clusterYAML)
-		assert.NilError(t, w.Reset(t.Context(), loop.Mode{Sync: true, Oracle: func(string) scheduler.Oracle {
-			return refusesAll{}
+		assert.NilError(t, w.Reset(t.Context(), loop.Mode{Sync: true, Oracle: func(string) *objects.Oracle {
+			return &objects.Oracle{Fits: refusesAll{}.Fits}
 		}}, ""))
 		w.call(
 			scheduler.AddNode{Node: "n1", Total: vcore(4000), Schedulable: true}, addApplication("etl", "root.batch"),
@@ -66,7 +66,9 @@ func (s stallsFor) Fits(objects.AllocationKey, objects.NodeID) bool {
 func TestScrape_ShowsAStalledPartition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newFixture(t, clusterYAML)
-		stalls := func(string) scheduler.Oracle { return stallsFor(20 * time.Second) }
+		stalls := func(string) *objects.Oracle {
+			return &objects.Oracle{Fits: stallsFor(20 * time.Second).Fits}
+		}
 		assert.NilError(t, w.Reset(t.Context(), loop.Mode{Sync: true, Oracle: stalls}, ""))
 		w.call(scheduler.AddNode{Node: "n1", Total: vcore(4000), Schedulable: true}, addApplication("etl", "root.batch"))
 		synctest.Wait()

@@ -14,7 +14,7 @@ import (
 // for concurrent use: the Core of its partition owns and calls it.
 type Engine struct {
 	part        *objects.Partition
-	oracle      Oracle // nil: every node passes the predicates
+	oracle      *objects.Oracle // nil: every node passes the predicates
 	opt         objects.Options
 	host        Host
 	servedUntil time.Time // deadlines up to this time have been served
@@ -62,12 +62,6 @@ type Host interface {
 	OnCoolDownEnded(c CoolDown)
 }
 
-// Oracle evaluates the predicates of the resource manager.
-type Oracle interface {
-	// Fits reports whether the ask may run on the node, which has the free resources for it.
-	Fits(ask objects.AllocationKey, node objects.NodeID) bool
-}
-
 // New returns the Engine of a partition, without an Oracle.
 func New(p *objects.Partition, opt objects.Options, host Host) *Engine {
 	return &Engine{
@@ -77,7 +71,7 @@ func New(p *objects.Partition, opt objects.Options, host Host) *Engine {
 }
 
 // SetOracle sets the Oracle; nil: every node passes the predicates.
-func (eng *Engine) SetOracle(oracle Oracle) { eng.oracle = oracle }
+func (eng *Engine) SetOracle(oracle *objects.Oracle) { eng.oracle = oracle }
 
 // Reset starts again with another partition: the RM has re-registered (PRE-89). The log keeps its preemptions.
 func (eng *Engine) Reset(p *objects.Partition, now time.Time) {

@@ -18,12 +18,6 @@ import (
 // due, not for all that are pending.
 const evaluationRetry = 5 * time.Second
 
-// PreemptionOracle is an Oracle that also answers whether an ask could run on a node without its victims (PRE-47). For
-// any other Oracle only Fits is called.
-type PreemptionOracle interface {
-	FitsWithout(ask objects.AllocationKey, node objects.NodeID, victims []objects.AllocationKey) bool
-}
-
 // Preempt carries out the plan of the first group that has one (PRE-1, PRE-2). found: the state has changed, and other
 // asks may be feasible now. more: nothing was found, and groups are left to evaluate after opt.Evaluations searches
 // (PRE-94).
@@ -220,18 +214,17 @@ func (eng *Engine) checkAllocations(x *objects.Allocation, n *objects.Node, vict
 
 // askOracle asks the RM about x on n without victims, if the RM can answer that (PRE-47, PRE-49).
 func (eng *Engine) askOracle(x *objects.Allocation, n *objects.Node, victims []*objects.Allocation) bool {
-	switch o := eng.oracle.(type) {
-	case nil:
+	switch o := eng.oracle; {
+	case o == nil:
 		return true
-	case PreemptionOracle:
-		keys := make([]objects.AllocationKey, len(victims))
-		for i, y := range victims {
-			keys[i] = y.Key()
-		}
-		return o.FitsWithout(x.Key(), n.ID(), keys)
-	default:
-		return eng.oracle.Fits(x.Key(), n.ID())
+	case o.FitsWithout == nil:
+		return o.Fits(x.Key(), n.ID())
 	}
+	keys := make([]objects.AllocationKey, len(victims))
+	for i, y := range victims {
+		keys[i] = y.Key()
+	}
+	return eng.oracle.FitsWithout(x.Key(), n.ID(), keys)
 }
 
 // applyPlan nominates the ask of a plan and preempts its victims (PRE-73, PRE-82).

@@ -27,7 +27,7 @@ const (
 // concurrent use: the Core of its partition owns and calls it.
 type Engine struct {
 	part        *objects.Partition
-	oracle      Oracle // nil: every node passes the predicates
+	oracle      *objects.Oracle // nil: every node passes the predicates
 	host        Host
 	servedUntil time.Time // deadlines up to this time have been served
 
@@ -54,25 +54,13 @@ type Host interface {
 	OnMoved(a *objects.Application, members []objects.MemberNode)
 }
 
-// Oracle evaluates the predicates of the resource manager.
-type Oracle interface {
-	// Fits reports whether the ask may run on the node, which has the free resources for it.
-	Fits(ask objects.AllocationKey, node objects.NodeID) bool
-}
-
-// ReservationOracle is an Oracle that also answers whether an ask may run on a node when it has the free resources for
-// it, which it does not have now. Of any other Oracle Fits is called for that, too.
-type ReservationOracle interface {
-	FitsWhenFree(ask objects.AllocationKey, node objects.NodeID) bool
-}
-
 // New returns the Engine of a partition, without an Oracle.
 func New(p *objects.Partition, host Host) *Engine {
 	return &Engine{part: p, host: host, refusedUntil: map[*objects.Allocation]time.Time{}}
 }
 
 // SetOracle sets the Oracle; nil: every node passes the predicates.
-func (eng *Engine) SetOracle(oracle Oracle) { eng.oracle = oracle }
+func (eng *Engine) SetOracle(oracle *objects.Oracle) { eng.oracle = oracle }
 
 // Reset starts again with another partition: the RM has re-registered.
 func (eng *Engine) Reset(p *objects.Partition) {

@@ -114,14 +114,13 @@ func (eng *Engine) accepts(x *objects.Allocation, n *objects.Node) bool {
 	if !eng.part.Affinity().Check(x).Allows(n) {
 		return false
 	}
-	switch o := eng.oracle.(type) {
-	case nil:
+	switch o := eng.oracle; {
+	case o == nil:
 		return true
-	case ReservationOracle:
-		return o.FitsWhenFree(x.Key(), n.ID())
-	default:
-		return eng.oracle.Fits(x.Key(), n.ID())
+	case o.FitsWhenFree == nil:
+		return o.Fits(x.Key(), n.ID())
 	}
+	return eng.oracle.FitsWhenFree(x.Key(), n.ID())
 }
 
 // bestCovering returns the node that x may reserve on which it lacks the least: the one with the smallest dominant

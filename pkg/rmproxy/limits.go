@@ -12,7 +12,7 @@ import (
 // Limits bound what clients of the gRPC API may cost. A field that is zero or negative has its
 // default.
 type Limits struct {
-	MessageBytes    int   // of one message; default 64 MiB
+	MessageBytes    int   // of one message; default 32 MiB
 	MessageElements int   // nodes, applications, allocations and releases in one message; default 100,000
 	DecodeBytes     int64 // memory for all messages that are being decoded, and for a single one; default 256 MiB
 
@@ -28,7 +28,7 @@ type Limits struct {
 
 // The defaults of Limits.
 const (
-	DefaultMessageBytes        = 64 << 20 // an RM may report its whole state in one message
+	DefaultMessageBytes        = 32 << 20 // of DefaultMessageElements asks with a few tags
 	DefaultMessageElements     = 100_000
 	DefaultDecodeBytes         = 256 << 20
 	DefaultSilentStreams       = 32

@@ -4,7 +4,6 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
-	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
 // oracle evaluates predicates by calls to the registered shim (NOD-29, NOD-34).
@@ -13,32 +12,33 @@ type oracle struct {
 	partition string
 }
 
-var _ scheduler.BatchOracle = oracle{}
+func (p *Proxy) oracleOf(partition string) *objects.Oracle {
+	o := oracle{p, partition}
+	return &objects.Oracle{Fits: o.fits, FitsEach: o.fitsEach, FitsWithout: o.fitsWithout, FitsWhenFree: o.fitsWhenFree}
+}
 
-func (p *Proxy) oracleOf(partition string) scheduler.Oracle { return oracle{p, partition} }
-
-// Fits reports whether the shim accepts the node for the ask. Without a shim every node is
+// fits reports whether the shim accepts the node for the ask. Without a shim every node is
 // refused.
-func (o oracle) Fits(ask objects.AllocationKey, node objects.NodeID) bool {
+func (o oracle) fits(ask objects.AllocationKey, node objects.NodeID) bool {
 	s := o.p.current()
 	return s != nil && s.shim != nil && s.fits(o.partition, ask, node)
 }
 
-// FitsWhenFree reports whether the shim would accept the node for the ask if it had the free resources (RES-4).
-func (o oracle) FitsWhenFree(ask objects.AllocationKey, node objects.NodeID) bool {
+// fitsWhenFree reports whether the shim would accept the node for the ask if it had the free resources (RES-4).
+func (o oracle) fitsWhenFree(ask objects.AllocationKey, node objects.NodeID) bool {
 	s := o.p.current()
 	return s != nil && s.shim != nil &&
 		s.shim.callback.Predicates(&si.PredicatesArgs{AllocationKey: string(ask), NodeID: string(node)}) == nil
 }
 
-// FitsWithout reports whether the ask could run on the node if the victims were gone.
-func (o oracle) FitsWithout(ask objects.AllocationKey, node objects.NodeID, victims []objects.AllocationKey) bool {
+// fitsWithout reports whether the ask could run on the node if the victims were gone.
+func (o oracle) fitsWithout(ask objects.AllocationKey, node objects.NodeID, victims []objects.AllocationKey) bool {
 	s := o.p.current()
 	if s == nil || s.shim == nil {
 		return false
 	}
 	if len(victims) == 0 {
-		return o.Fits(ask, node)
+		return o.fits(ask, node)
 	}
 	keys := make([]string, len(victims))
 	for i, key := range victims {

@@ -10,31 +10,20 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// NodePredicates is an optional part of the callback of a linked shim: it answers about several nodes at once (NOD-40).
-type NodePredicates interface {
-	// PredicatesOnNodes answers about an ask, for each of the nodes, what Predicates would: nil accepts the node. It must
-	// have as many answers as there are nodes.
-	PredicatesOnNodes(allocationKey string, nodeIDs []string) []error
-}
-
-// ConcurrentPredicates is an optional part of the callback of a linked shim: several calls of Predicates may run at the
-// same time (NOD-40). It does not matter to a callback that is NodePredicates.
-type ConcurrentPredicates interface {
-	// PredicatesAtOnce is how many; one or less: a call ends before the next begins.
-	PredicatesAtOnce() int
-}
-
-// FitsEach reports which of the nodes the shim accepts for the ask. The core waits for it, and nothing is delivered
-// meanwhile, so all answers are about the same state.
-func (o oracle) FitsEach(ask objects.AllocationKey, nodes []objects.NodeID) (fits []bool) {
+// fitsEach reports which of the nodes the shim accepts for the ask (NOD-40): in one call if its callback is a
+// canopy.NodePredicates, in several at the same time if it is a canopy.ConcurrentPredicates, else one after the other.
+// The core waits for it, and nothing is delivered meanwhile, so all answers are about the same state.
+func (o oracle) fitsEach(ask objects.AllocationKey, nodes []objects.NodeID) (fits []bool) {
 	s := o.p.current()
 	if s == nil || s.shim == nil {
 		return make([]bool, len(nodes))
 	}
-	if batch, ok := s.shim.callback.(NodePredicates); ok {
-		return s.fitsInOneCall(batch, o.partition, ask, nodes)
+	if batch, ok := s.shim.callback.(interface {
+		PredicatesOnNodes(key string, nodes []string) []error
+	}); ok {
+		return s.fitsInOneCall(batch.PredicatesOnNodes, o.partition, ask, nodes)
 	}
-	if concurrent, ok := s.shim.callback.(ConcurrentPredicates); ok {
+	if concurrent, ok := s.shim.callback.(interface{ PredicatesAtOnce() int }); ok {
 		if n := min(concurrent.PredicatesAtOnce(), len(nodes)); n > 1 {
 			return s.fitsAtOnce(n, o.partition, ask, nodes)
 		}
@@ -55,13 +44,13 @@ func (s *session) fits(partition string, ask objects.AllocationKey, node objects
 	return s.accepted(partition, ask, err)
 }
 
-func (s *session) fitsInOneCall(batch NodePredicates, partition string, ask objects.AllocationKey,
+func (s *session) fitsInOneCall(predicates func(string, []string) []error, partition string, ask objects.AllocationKey,
 	nodes []objects.NodeID) []bool {
 	ids, fits := make([]string, len(nodes)), make([]bool, len(nodes))
 	for i, node := range nodes {
 		ids[i] = string(node)
 	}
-	answers := batch.PredicatesOnNodes(string(ask), ids)
+	answers := predicates(string(ask), ids)
 	if len(answers) != len(nodes) {
 		s.log.Error("the shim answered predicates about another number of nodes: all are refused",
 			zap.Int("nodes", len(nodes)), zap.Int("answers", len(answers)))

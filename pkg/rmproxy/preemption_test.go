@@ -86,9 +86,9 @@ func TestPreemption_PreemptionPredicatesAreCalled(t *testing.T) {
 		synctest.Wait()
 		assert.DeepEqual(t, s.PreemptionQueries(), []string{"high on n1 without [low] from 0"})
 
-		assert.Equal(t, oracle{d.p, "default"}.FitsWithout("k", "n1", []objects.AllocationKey{"a"}), false,
+		assert.Equal(t, oracle{d.p, "default"}.fitsWithout("k", "n1", []objects.AllocationKey{"a"}), false,
 			"the shim refused")
-		assert.Equal(t, oracle{d.p, "default"}.FitsWithout("k", "n1", nil), true, "without victims Predicates is called")
+		assert.Equal(t, oracle{d.p, "default"}.fitsWithout("k", "n1", nil), true, "without victims Predicates is called")
 	})
 }
 
@@ -103,11 +103,11 @@ func TestOracle_ReservationPredicates(t *testing.T) {
 		}}
 		d := newTestInProcess(testOptions{})
 		defer d.Stop()
-		assert.Equal(t, oracle{d.p, "default"}.FitsWhenFree("k", "n1"), false, "there is no shim")
+		assert.Equal(t, oracle{d.p, "default"}.fitsWhenFree("k", "n1"), false, "there is no shim")
 		_, err := d.RegisterResourceManager(&si.RegisterResourceManagerRequest{RmID: "rm", Config: preemptionConfig}, s)
 		assert.NilError(t, err)
-		assert.Equal(t, oracle{d.p, "default"}.FitsWhenFree("k", "n1"), true)
-		assert.Equal(t, oracle{d.p, "default"}.FitsWhenFree("k", "n2"), false)
+		assert.Equal(t, oracle{d.p, "default"}.fitsWhenFree("k", "n1"), true)
+		assert.Equal(t, oracle{d.p, "default"}.fitsWhenFree("k", "n2"), false)
 		synctest.Wait()
 		assert.Assert(t, slices.Contains(s.Calls(), "fits k@n2 allocate=false"), "%q", s.Calls())
 	})

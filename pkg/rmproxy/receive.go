@@ -31,18 +31,19 @@ func (r *messageReader) receive(budget *semaphore.Weighted) ([]byte, error) {
 		return nil, err
 	}
 	defer message.Free()
-	n := message.Len()
-	if n <= smallMessage {
-		buffer := message.MaterializeToBuffer(mem.DefaultBufferPool())
-		r.onRelease = buffer.Free
-		return buffer.ReadOnlyData(), nil
+	var weight int64
+	if n := message.Len(); n > smallMessage {
+		weight = int64(min(n, r.p.opt.Limits.MessageBytes)) // a registration may be longer
+		if err := budget.Acquire(r.ctx, weight); err != nil {
+			return nil, err
+		}
 	}
-	weight := int64(min(n, r.p.opt.Limits.MessageBytes)) // a registration may be longer
-	if err := budget.Acquire(r.ctx, weight); err != nil {
-		return nil, err
+	buffer := message.MaterializeToBuffer(mem.DefaultBufferPool())
+	r.onRelease = func() {
+		buffer.Free()
+		budget.Release(weight)
 	}
-	r.onRelease = func() { budget.Release(weight) }
-	return message.Materialize(), nil
+	return buffer.ReadOnlyData(), nil
 }
 
 // maxReceivedBytes is the maximum length of a message that is received, whatever its kind.

@@ -17,8 +17,7 @@ import (
 // owns it.
 type Core struct {
 	part          *objects.Partition
-	oracle        Oracle
-	batchOracle   BatchOracle // the oracle; nil: it does not answer batches
+	oracle        *objects.Oracle // nil: every node passes the predicates
 	opt           objects.Options
 	draining      bool       // the partition is being removed
 	notListening  bool       // no RM receives effects, so nothing is decided
@@ -48,14 +47,18 @@ type Core struct {
 	batchIDs     []objects.NodeID   // scratch of firstAcceptedOf
 }
 
+// refusalRetry is the time after which an ask that was refused on every node is evaluated again, even if
+// nothing has changed: the answers of an Oracle may change without a notification (ASK-33).
+const refusalRetry = time.Second
+
 // New returns a Core for a partition without nodes and applications. With a nil oracle every node passes
 // the predicates.
-func New(conf configs.Partition, oracle Oracle) *Core {
+func New(conf configs.Partition, oracle *objects.Oracle) *Core {
 	return NewWith(conf, oracle, objects.DefaultOptions())
 }
 
 // NewWith is New with options other than objects.DefaultOptions.
-func NewWith(conf configs.Partition, oracle Oracle, opt objects.Options) *Core {
+func NewWith(conf configs.Partition, oracle *objects.Oracle, opt objects.Options) *Core {
 	if opt.Evaluations <= 0 {
 		opt.Evaluations = 4
 	}
@@ -68,12 +71,8 @@ func NewWith(conf configs.Partition, oracle Oracle, opt objects.Options) *Core {
 
 // SetOracle replaces the oracle. Requires: the next command is ResetPartition, so that nothing is left of
 // the answers of the former one.
-func (c *Core) SetOracle(oracle Oracle) {
-	if _, ok := oracle.(NoPredicates); ok {
-		oracle = nil
-	}
+func (c *Core) SetOracle(oracle *objects.Oracle) {
 	c.oracle = oracle
-	c.batchOracle, _ = oracle.(BatchOracle)
 	c.preemption.SetOracle(oracle)
 	c.reservations.SetOracle(oracle)
 }

@@ -28,7 +28,7 @@ func TestExplain_BackOffEndsWhenItSays(t *testing.T) {
 	}{
 		{"nodesRejectedByRM", false, time.Second, func(*Core) uint64 { return refuses.calls }, func() *Core {
 			core := coreWithFullNode(time.Hour, start)
-			core.SetOracle(refuses)
+			core.SetOracle(&objects.Oracle{Fits: refuses.Fits})
 			core.Step(start, AddNode{Node: "free", Total: amounts(1000, 1<<30), Schedulable: true})
 			// may not preempt
 			core.Step(start, SubmitAsk{Ask: &objects.Ask{Key: "ask", App: "guaranteed", Amounts: amounts(1000, 1<<30)}})
@@ -46,7 +46,7 @@ func TestExplain_BackOffEndsWhenItSays(t *testing.T) {
 		}},
 		{"victimsRefusedByRM", false, evaluationRetry, evaluations, func() *Core {
 			core := coreWithFullNode(0, start)
-			core.SetOracle(refuses)
+			core.SetOracle(&objects.Oracle{Fits: refuses.Fits})
 			core.Step(start, guaranteedAsk("ask", 1000))
 			return core
 		}},
@@ -84,7 +84,7 @@ func evaluations(core *Core) uint64 { return core.preemption.Stats().Evaluations
 func TestSnapshot_CountsWhatBacksOff(t *testing.T) {
 	start := time.Unix(1_000_000_000, 0)
 	core := coreWithFullNode(0, start)
-	core.SetOracle(&countingOracle{})
+	core.SetOracle(&objects.Oracle{Fits: new(countingOracle).Fits})
 	core.Step(start, AddNode{Node: "free", Total: amounts(10, 1<<30), Schedulable: true})
 	for _, key := range []string{"a", "b", "c"} {
 		core.Step(start,

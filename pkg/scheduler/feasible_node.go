@@ -14,7 +14,7 @@ func (c *Core) firstFeasibleOf(x *objects.Allocation, check objects.NodeCheck) *
 	if c.oracle == nil {
 		return c.part.Affinity().FirstAllowedNode(x.Shape(), check)
 	}
-	if c.batchOracle != nil {
+	if c.oracle.FitsEach != nil {
 		return c.firstAcceptedInBatches(x, check)
 	}
 	return c.firstAcceptedOneByOne(x, check)
@@ -48,7 +48,7 @@ const (
 	maxBatch   = 64
 )
 
-// firstAcceptedInBatches is firstFeasibleNode for a BatchOracle (NOD-40).
+// firstAcceptedInBatches is firstFeasibleNode for an Oracle that answers batches (NOD-40).
 func (c *Core) firstAcceptedInBatches(x *objects.Allocation, check objects.NodeCheck) *objects.Node {
 	n := c.part.Affinity().FirstAllowedNode(x.Shape(), check)
 	if n == nil || c.accepts(x, n) {
@@ -103,7 +103,7 @@ func (c *Core) firstAcceptedOf(x *objects.Allocation, batch []*objects.Node) (fi
 	for _, n := range batch {
 		c.batchIDs = append(c.batchIDs, n.ID())
 	}
-	for i, accepted := range c.batchOracle.FitsEach(x.Key(), c.batchIDs) {
+	for i, accepted := range c.oracle.FitsEach(x.Key(), c.batchIDs) {
 		batch[i].RememberAnswer(x, accepted)
 		if accepted && first == nil {
 			first = batch[i]

@@ -29,8 +29,13 @@ func (o *batchOracle) FitsEach(_ objects.AllocationKey, nodes []objects.NodeID) 
 	return fits
 }
 
+// oracle is an Oracle that asks o; it has FitsEach.
+func (o *batchOracle) oracle() *objects.Oracle {
+	return &objects.Oracle{Fits: o.Fits, FitsEach: o.FitsEach}
+}
+
 // coreWithNodes is a Core with nodes n000, n001 and so on, which are asked about in this order, and an application.
-func coreWithNodes(n int, oracle Oracle, now time.Time) *Core {
+func coreWithNodes(n int, oracle *objects.Oracle, now time.Time) *Core {
 	core := New(treeConfig(1, 1), oracle)
 	for i := range n {
 		core.Step(now, AddNode{Node: objects.NodeID(fmt.Sprintf("n%03d", i)), Total: amounts(10, 1<<20), Schedulable: true})
@@ -59,7 +64,7 @@ func TestPredicates_BatchesGrow(t *testing.T) {
 		calls    int
 	}{{"n000", 1}, {"n001", 2}, {"n008", 2}, {"n009", 3}, {"n072", 3}, {"n099", 4}, {"none", 4}} {
 		oracle := &batchOracle{accepted: c.accepted}
-		core := coreWithNodes(100, oracle, now)
+		core := coreWithNodes(100, oracle.oracle(), now)
 		core.Step(now, askOfClass("ask", ""))
 		effects, _ := core.Schedule(now, 1)
 		assert.Equal(t, len(oracle.calls), c.calls, "%s", c.accepted)
@@ -92,9 +97,9 @@ func TestPredicates_CountOfCalls(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			now := time.Unix(1_000_000_000, 0)
 			counts := &batchOracle{}
-			var oracle Oracle = counts
+			oracle := counts.oracle()
 			if !c.batches {
-				oracle = struct{ Oracle }{counts}
+				oracle.FitsEach = nil
 			}
 			core := coreWithNodes(100, oracle, now)
 			for i := range 100 {
@@ -114,7 +119,7 @@ func TestPredicates_CountOfCalls(t *testing.T) {
 func TestPredicates_AnswersAreForgottenWithTheNode(t *testing.T) {
 	now := time.Unix(1_000_000_000, 0)
 	oracle := &batchOracle{}
-	core := coreWithNodes(20, oracle, now)
+	core := coreWithNodes(20, oracle.oracle(), now)
 	for i := range 5 {
 		core.Step(now, askOfClass(fmt.Sprint("ask-", i), "c"))
 	}
@@ -151,7 +156,7 @@ func TestPredicates_AnswersAreForgottenWithTheNode(t *testing.T) {
 func TestPredicates_RememberedAcceptanceIsNotAskedAgain(t *testing.T) {
 	now := time.Unix(1_000_000_000, 0)
 	oracle := &batchOracle{}
-	core := coreWithNodes(3, oracle, now)
+	core := coreWithNodes(3, oracle.oracle(), now)
 	core.Step(now, askOfClass("ask", "c"))
 	x, _ := core.part.Allocation("ask")
 	last, _ := core.part.Node("n002")
@@ -165,7 +170,7 @@ func TestPredicates_RememberedAcceptanceIsNotAskedAgain(t *testing.T) {
 func TestPredicates_AnswersOfANodeAreBounded(t *testing.T) {
 	now := time.Unix(1_000_000_000, 0)
 	oracle := &batchOracle{}
-	core := coreWithNodes(1, oracle, now)
+	core := coreWithNodes(1, oracle.oracle(), now)
 	for i := range 1000 {
 		core.Step(now, askOfClass(fmt.Sprintf("ask-%04d", i), fmt.Sprint("class-", i)))
 	}

@@ -61,7 +61,7 @@ func TestPreemption_IdenticalAsksShareOneSearch(t *testing.T) {
 
 // searchBoundCore is a Core with a node of 5 vcores that is full of allocations of 1 vcore each. submit adds
 // asks of 1 vcore to the leaf root.a, which has preemption by priority and by gangs.
-func searchBoundCore(runningPriority int32, oracle Oracle) (
+func searchBoundCore(runningPriority int32, oracle *objects.Oracle) (
 	core *Core, now time.Time, submit func(app objects.AppID, taskGroup string, priority int32, asks int),
 ) {
 	leaf := configs.Queue{Name: "a", Settings: configs.DefaultSettings()}
@@ -137,7 +137,7 @@ func TestPreemption_AtMostFourSearchesPerRun(t *testing.T) {
 		assert.Assert(t, !more)
 	})
 	t.Run("a group with refused asks finishes its evaluation", func(t *testing.T) {
-		core, now, submit := searchBoundCore(0, rejectsAll{})
+		core, now, submit := searchBoundCore(0, &objects.Oracle{Fits: rejectsAll{}.Fits})
 		submit("app", "", 9, preemption.DefaultRefusals)
 		submit("other", "", 5, 1)
 		effects, more := core.Schedule(now, 100)

@@ -221,7 +221,7 @@ func newPreemptCase(t *testing.T, s preemptScenario) *preemptCase {
 		s.Given.Running, map[objects.AllocationKey]bool{}}
 	conf := st.config(t)
 	conf.Budgets = s.budgets(t)
-	st.core = scheduler.New(conf, st.oracle)
+	st.core = scheduler.New(conf, &objects.Oracle{Fits: st.oracle.Fits, FitsWithout: st.oracle.FitsWithout})
 	for _, n := range s.Given.Nodes {
 		st.oracle.nodes[objects.NodeID(n.Name)] = n.Labels
 		total := maps.Clone(n.Capacity)
@@ -380,7 +380,7 @@ func (acceptsOnlyBeforeRelease) FitsWithout(objects.AllocationKey, objects.NodeI
 func TestNomination_InfeasibleNominationIsGivenUp(t *testing.T) {
 	st := &scenarioCore{queues: []scenarioQueue{{Path: "root.default",
 		Properties: map[string]string{"preemption.priority": "leaf"}}}}
-	st.core = scheduler.New(st.config(t), acceptsOnlyBeforeRelease{"high"})
+	st.core = scheduler.New(st.config(t), acceptsOnlyBeforeRelease{"high"}.oracle())
 	st.mustApply(t, scheduler.AddNode{Node: "n1", Total: amountsFromMap(map[string]int64{"vcore": 1}), Schedulable: true})
 	part := st.core.Partition()
 	submit := func(key string, priority int32) *objects.Allocation {
@@ -404,6 +404,10 @@ func TestNomination_InfeasibleNominationIsGivenUp(t *testing.T) {
 	assert.Assert(t, high.Pending() && part.Nomination(high) == nil)
 	assert.Assert(t, !low.Pending(), "the node is not free for others")
 	assert.NilError(t, st.core.Check())
+}
+
+func (f acceptsOnlyBeforeRelease) oracle() *objects.Oracle {
+	return &objects.Oracle{Fits: f.Fits, FitsWithout: f.FitsWithout}
 }
 
 // rejectsOnePreemption is a resource manager that refuses preemption by one ask.
@@ -434,7 +438,7 @@ func TestPreemption_EvaluationBoundsRefusedAsks(t *testing.T) {
 		Properties: map[string]string{"preemption.priority": "leaf"}}}}
 	conf := st.config(t)
 	conf.Reservation.Enabled = false
-	st.core = scheduler.New(conf, rm)
+	st.core = scheduler.New(conf, &objects.Oracle{Fits: rm.Fits, FitsWithout: rm.FitsWithout})
 	st.mustApply(t, scheduler.AddNode{Node: "n1", Total: amountsFromMap(map[string]int64{"vcore": 1}), Schedulable: true})
 	submit := func(key, app string, priority int32, start int64) {
 		w := scenarioAsk{Key: key, App: app, Queue: "root.default", Priority: priority, Start: start,
@@ -473,7 +477,8 @@ func TestPreemption_EvaluationBoundsRefusedAsks(t *testing.T) {
 func TestPreemption_RefusedAskDoesNotBlockLaterAsks(t *testing.T) {
 	st := &scenarioCore{queues: []scenarioQueue{{Path: "root.default",
 		Properties: map[string]string{"preemption.priority": "leaf"}}}}
-	st.core = scheduler.New(st.config(t), rejectsOnePreemption{"first"})
+	rm := rejectsOnePreemption{"first"}
+	st.core = scheduler.New(st.config(t), &objects.Oracle{Fits: rm.Fits, FitsWithout: rm.FitsWithout})
 	st.mustApply(t, scheduler.AddNode{Node: "n1", Total: amountsFromMap(map[string]int64{"vcore": 1}), Schedulable: true})
 	submit := func(key, app string, priority int32, start int64) {
 		w := scenarioAsk{Key: key, App: app, Queue: "root.default", Priority: priority, Start: start,

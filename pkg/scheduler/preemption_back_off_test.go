@@ -127,7 +127,7 @@ func (rejectsFirstAsk) Fits(ask objects.AllocationKey, _ objects.NodeID) bool { 
 func TestBackOff_DelayOfTheNextAskEndsWhenTheFirstIsGone(t *testing.T) {
 	now := time.Unix(1_000_000_000, 0)
 	core := coreWithFullNode(7*time.Second, now)
-	core.SetOracle(rejectsFirstAsk{})
+	core.SetOracle(&objects.Oracle{Fits: rejectsFirstAsk{}.Fits})
 	core.Step(now, guaranteedAsk("first", 1000))
 	core.Step(now.Add(3*time.Second), guaranteedAsk("next", 1000))
 	core.Schedule(now.Add(7*time.Second), 10)

@@ -20,7 +20,7 @@ func countUnsuccessfulPreemptions(t *testing.T, breaker bool) (victims, cycles i
 			"queues: [{name: root,"+
 			" submitacl: '*', queues: [{name: a, properties: {preemption.priority: leaf}}]}]}]", breaker))
 	assert.Assert(t, conf != nil, "%v", problems)
-	core, now := scheduler.New(conf.Partitions[0], acceptsOnlyBeforeRelease{"high"}), epoch
+	core, now := scheduler.New(conf.Partitions[0], acceptsOnlyBeforeRelease{"high"}.oracle()), epoch
 	apply := func(cmd scheduler.Command) {
 		core.Step(now, cmd)
 		assert.NilError(t, core.Check())

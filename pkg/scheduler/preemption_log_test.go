@@ -22,7 +22,7 @@ type preemptCore struct {
 	now time.Time
 }
 
-func newPreemptCore(t *testing.T, opt objects.Options, oracle scheduler.Oracle, nodes ...objects.NodeID) *preemptCore {
+func newPreemptCore(t *testing.T, opt objects.Options, oracle *objects.Oracle, nodes ...objects.NodeID) *preemptCore {
 	leaf := configs.Queue{Name: "a", Settings: configs.DefaultSettings()}
 	leaf.PriorityPreemption = policies.PriorityPreemptionLeaf
 	r := &preemptCore{now: epoch,
@@ -244,7 +244,7 @@ func TestPreemptionLog_Outcomes(t *testing.T) {
 
 // A nomination that was given up has its verdict, and the ask is tracked until it is placed.
 func TestPreemptionLog_VerdictOfANominationGivenUp(t *testing.T) {
-	r := newPreemptCore(t, objects.DefaultOptions(), acceptsOnlyBeforeRelease{"high"}, "n1")
+	r := newPreemptCore(t, objects.DefaultOptions(), acceptsOnlyBeforeRelease{"high"}.oracle(), "n1")
 	r.runAllocation("low", "n1", 0, 4)
 	r.submit("high", 50, 4)
 	r.release(time.Second, "low", scheduler.PreemptedByScheduler)

@@ -22,7 +22,7 @@ partitions:
 `))
 	assert.Assert(t, conf != nil, "%v", problems)
 	now, refuses := time.Unix(1_000_000_000, 0), &countingOracle{}
-	core := New(conf.Partitions[0], refuses)
+	core := New(conf.Partitions[0], &objects.Oracle{Fits: refuses.Fits})
 	core.Step(now, AddNode{Node: "n", Total: amounts(10, 10), Schedulable: true})
 	submit := func(id objects.AppID, max string) {
 		core.Step(now, AddApplication{App: id, Tags: map[string]string{"namespace": "web", configs.TagMax: max}})

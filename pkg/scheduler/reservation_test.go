@@ -15,7 +15,7 @@ import (
 
 // fullCore is a Core with so many nodes of 2 vcores, each with an allocation of 1, and so many asks of 2, which reserve
 // at once. Preemption is off.
-func fullCore(t *testing.T, rm scheduler.Oracle, nodes, asks, nodePercent int) *evaluationCore {
+func fullCore(t *testing.T, rm *objects.Oracle, nodes, asks, nodePercent int) *evaluationCore {
 	conf := (&scenarioCore{queues: []scenarioQueue{{Path: "root.a"}}}).config(t)
 	conf.PreemptionEnabled = false
 	conf.Reservation = configs.Reservation{Enabled: true, Timeout: time.Hour, NodePercent: nodePercent}
@@ -73,7 +73,7 @@ func (r *refusingRM) FitsWhenFree(ask objects.AllocationKey, _ objects.NodeID) b
 func TestReservation_RefusalsAreBounded(t *testing.T) {
 	rm := &refusingRM{refuses: func(key objects.AllocationKey) bool { return key < "k020" },
 		asked: map[objects.AllocationKey]int{}}
-	w := fullCore(t, rm, 40, 25, 5)
+	w := fullCore(t, &objects.Oracle{Fits: rm.Fits, FitsWhenFree: rm.FitsWhenFree}, 40, 25, 5)
 	for search, want := range []struct{ asked, reserved int }{{8, 0}, {16, 0}, {22, 2}} {
 		w.apply(scheduler.Wake{})
 		assert.Equal(t, len(rm.asked), want.asked, "search %d", search)
@@ -99,7 +99,7 @@ func TestReservation_RefusalsAreBounded(t *testing.T) {
 // RES-6: a reservation ends when the node has enough free and the resource manager refuses it.
 func TestReservation_EndsWhenTheNodeIsRefused(t *testing.T) {
 	rm := &refusingRM{refuses: func(objects.AllocationKey) bool { return false }, asked: map[objects.AllocationKey]int{}}
-	w := fullCore(t, rm, 1, 1, 5)
+	w := fullCore(t, &objects.Oracle{Fits: rm.Fits, FitsWhenFree: rm.FitsWhenFree}, 1, 1, 5)
 	w.apply(scheduler.Wake{})
 	assert.Equal(t, w.reserved(), 1)
 	rm.full = true

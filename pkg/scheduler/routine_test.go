@@ -15,7 +15,7 @@ import (
 
 // busyCore is a Core with an application that has more asks than it decides in these tests, another that is Completing
 // since now, and routine decisions.
-func busyCore(t *testing.T, oracle Oracle, now time.Time) *Core {
+func busyCore(t *testing.T, oracle *objects.Oracle, now time.Time) *Core {
 	t.Helper()
 	core := coreWithNodes(4, oracle, now)
 	app, ok := core.part.Application("app")
@@ -80,7 +80,7 @@ func TestSchedule_CommandsEndRoutine(t *testing.T) {
 func TestSchedule_RoutineDecisionsRetryRefusedAsks(t *testing.T) {
 	now := time.Unix(1_000_000_000, 0)
 	oracle := &refusing{refused: map[objects.AllocationKey]bool{"k3": true}}
-	core := busyCore(t, oracle, now)
+	core := busyCore(t, &objects.Oracle{Fits: oracle.Fits}, now)
 	now = now.Add(time.Hour) // nothing else is due soon
 	core.Schedule(now, 0)
 	effects, _ := core.Schedule(now, 1)

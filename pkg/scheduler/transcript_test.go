@@ -175,13 +175,13 @@ func (c *transcriptRun) config(t *testing.T, d *datadriven.TestData) string {
 		return problems.Error() + "\n"
 	}
 	if c.core == nil {
-		var rm scheduler.Oracle
+		var rm *objects.Oracle
 		if prefix := text(d, "refuses"); prefix != "" {
-			rm = rejectsPrefix(prefix)
+			rm = &objects.Oracle{Fits: rejectsPrefix(prefix).Fits}
 		}
 		if text(d, "shows") == "questions" {
 			c.questions = &questionedRM{}
-			rm = c.questions
+			rm = &objects.Oracle{Fits: c.questions.Fits, FitsEach: c.questions.FitsEach}
 		}
 		c.core = scheduler.New(conf.Partitions[0], rm)
 		return ""

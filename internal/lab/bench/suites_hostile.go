@@ -10,7 +10,7 @@ func hostilePlan(s Scale) Plan {
 			"had, " +
 			"and how long an ask took before and during the attack. Three processes, with priorities as for readers.",
 	}
-	seconds, streams, large := 10, 10_000, 63<<20
+	seconds, streams, large := 10, 10_000, 31<<20
 	if s == Quick {
 		seconds, streams, large = 1, 1000, 8<<20
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -42,7 +43,7 @@ type partitionLoop struct {
 // NewCluster returns a Cluster without partitions. sink and oracle are called once per partition;
 // a nil oracle means that no partition has one. Reset changes oracle and opt.SyncDelivery.
 func NewCluster(opt Options, sink func(partition string) Sink,
-	oracle func(partition string) scheduler.Oracle) *Cluster {
+	oracle func(partition string) *objects.Oracle) *Cluster {
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}

@@ -34,7 +34,7 @@ func (r *informedRM) Fits(objects.AllocationKey, objects.NodeID) bool {
 func TestDryRun_DeliversEffectsFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rm := &informedRM{want: "accepted node n1; accepted application app; application app is Accepted"}
-		l, stop := run(t, rm, rm, loop.Options{SyncDelivery: true})
+		l, stop := run(t, rm, &objects.Oracle{Fits: rm.Fits}, loop.Options{SyncDelivery: true})
 		l.Send(node("n1", 1), app("app"), ask("k1"))
 		got, err := l.DryRun(t.Context(), scheduler.DryRunRequest{Key: "k1"})
 		assert.NilError(t, err)
@@ -50,7 +50,7 @@ func TestDryRun_DeliversEffectsFirst(t *testing.T) {
 func TestDryRun_EndsWithContextOrLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rm := &slowRM{}
-		l, stop := run(t, rm, rm, loop.Options{SyncDelivery: true})
+		l, stop := run(t, rm, &objects.Oracle{Fits: rm.Fits}, loop.Options{SyncDelivery: true})
 		l.Send(node("n1", 1), app("app"), ask("k1"))
 		synctest.Wait() // the delivery of k1 takes 30 s
 		short, cancel := context.WithTimeout(t.Context(), time.Second)

@@ -24,7 +24,7 @@ func TestHealth_AnswersWhileTheLoopIsBlocked(t *testing.T) {
 	for _, syncDelivery := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			rm := &blockedOracle{make(chan struct{}), make(chan struct{})}
-			l, stop := run(t, &recordingSink{}, rm, loop.Options{SyncDelivery: syncDelivery})
+			l, stop := run(t, &recordingSink{}, &objects.Oracle{Fits: rm.Fits}, loop.Options{SyncDelivery: syncDelivery})
 			synctest.Wait()
 			h := l.Health()
 			assert.Assert(t, h.Idle && !h.Ended && h.Waiting == 0, "%+v", h)

@@ -71,7 +71,7 @@ func (m *recordingSink) text() string {
 }
 
 // run starts a loop that is stopped when the test ends.
-func run(t *testing.T, sink loop.Sink, oracle scheduler.Oracle, opt loop.Options) (l *loop.Loop, stop func()) {
+func run(t *testing.T, sink loop.Sink, oracle *objects.Oracle, opt loop.Options) (l *loop.Loop, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	l = loop.New(scheduler.New(partition("default", "a"), oracle), sink, opt)
 	done := make(chan struct{})

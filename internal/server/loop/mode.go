@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -11,8 +12,8 @@ import (
 // shim has Sync and an Oracle; a resource manager with streams has neither, which is the zero value
 // (ADR 16, ADR 47).
 type Mode struct {
-	Sync   bool                                    // see Options.SyncDelivery
-	Oracle func(partition string) scheduler.Oracle // called once for each partition; nil: no partition has one
+	Sync   bool                                   // see Options.SyncDelivery
+	Oracle func(partition string) *objects.Oracle // called once for each partition; nil: no partition has one
 
 	// RecoveryQuiet is the time in which no allocation must have been reported, since the first application, before
 	// anything is decided after the registration, unless the first application comes later than twice that after the nodes
@@ -22,7 +23,7 @@ type Mode struct {
 	PlacementsPerSecond int
 }
 
-func (m Mode) oracleOf(partition string) scheduler.Oracle {
+func (m Mode) oracleOf(partition string) *objects.Oracle {
 	if m.Oracle == nil {
 		return nil
 	}

@@ -23,7 +23,12 @@ func TestReset_ChangesTheModeOfAllPartitions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rm := &slowRM{}
 		var asked atomic.Int64
-		oracle := func(string) scheduler.Oracle { return countingOracle{rm, &asked} }
+		oracle := func(string) *objects.Oracle {
+			return &objects.Oracle{Fits: func(ask objects.AllocationKey, node objects.NodeID) bool {
+				asked.Add(1)
+				return rm.Fits(ask, node)
+			}}
+		}
 		c := loop.NewCluster(loop.Options{}, func(string) loop.Sink { return rm }, nil)
 		defer c.End()
 		assert.NilError(t,
@@ -75,17 +80,6 @@ func (r *slowRM) forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.recorded = nil
-}
-
-// countingOracle counts the calls of an oracle.
-type countingOracle struct {
-	scheduler.Oracle
-	asked *atomic.Int64
-}
-
-func (o countingOracle) Fits(ask objects.AllocationKey, node objects.NodeID) bool {
-	o.asked.Add(1)
-	return o.Oracle.Fits(ask, node)
 }
 
 // The effects that wait for a slow Sink when the mode changes are delivered, in order, and none of them

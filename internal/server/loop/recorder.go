@@ -3,6 +3,7 @@ package loop
 import (
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -12,7 +13,7 @@ import (
 type Recorder interface {
 	// Oracle is an Oracle for the Core that answers what o answers; nil: there is none. The next call is Begin, or Command
 	// with ResetPartition.
-	Oracle(o scheduler.Oracle) scheduler.Oracle
+	Oracle(o *objects.Oracle) *objects.Oracle
 	// Begin is called once, before the first step.
 	Begin()
 
@@ -26,7 +27,7 @@ type Recorder interface {
 }
 
 // recordedOracle is an Oracle whose answers are recorded; nil: there is none.
-func (l *Loop) recordedOracle(o scheduler.Oracle) scheduler.Oracle {
+func (l *Loop) recordedOracle(o *objects.Oracle) *objects.Oracle {
 	if l.recorder == nil {
 		return o
 	}

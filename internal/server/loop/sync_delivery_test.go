@@ -45,7 +45,7 @@ func (r *slowRM) Fits(objects.AllocationKey, objects.NodeID) bool {
 func TestSyncDelivery_AllocationIsDeliveredBeforeTheNextPredicate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rm := &slowRM{}
-		l, stop := run(t, rm, rm, loop.Options{SyncDelivery: true})
+		l, stop := run(t, rm, &objects.Oracle{Fits: rm.Fits}, loop.Options{SyncDelivery: true})
 		l.Send(node("n1", 1), app("app"), ask("k1"), ask("k2"))
 		synctest.Wait()
 		assert.Assert(t, rm.busy.Load(), "the resource manager should be busy with k1 now")
@@ -168,7 +168,7 @@ func (m *switchableOracle) Fits(objects.AllocationKey, objects.NodeID) bool { re
 func TestSyncDelivery_RejectedAskIsRetriedAfterBackOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rm, sink := &switchableOracle{}, &recordingSink{}
-		l, stop := run(t, sink, rm, loop.Options{SyncDelivery: true})
+		l, stop := run(t, sink, &objects.Oracle{Fits: rm.Fits}, loop.Options{SyncDelivery: true})
 		defer stop()
 		l.Send(node("n1", 1), app("app"), ask("k1"))
 		synctest.Wait()

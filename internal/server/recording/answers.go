@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
-	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
 // Answers is an Oracle that answers what the recorded one has answered, for a replay. The zero value has no answers.
@@ -21,9 +20,13 @@ type Answers struct {
 }
 
 // Oracle is the Oracle with the abilities that the recorded one had; nil: there was none.
-func (a *Answers) Oracle(abilities Abilities) scheduler.Oracle {
-	a.listener.to = givenAnswers{a}
-	return withAbilities(&a.listener, abilities)
+func (a *Answers) Oracle(abilities Abilities) *objects.Oracle {
+	given := givenAnswers{a}
+	a.listener.to = &objects.Oracle{Fits: given.fits, FitsEach: given.fitsEach, FitsWhenFree: given.fits,
+		FitsWithout: func(ask objects.AllocationKey, node objects.NodeID, _ []objects.AllocationKey) bool {
+			return given.fits(ask, node)
+		}}
+	return withAbilities(a.listener.oracle(), abilities)
 }
 
 // Begin begins a step with these answers.
@@ -46,8 +49,7 @@ func (a *Answers) End() (questions []byte, err error) {
 // givenAnswers takes answers from Answers. Without one it accepts, and the step has a problem.
 type givenAnswers struct{ *Answers }
 
-// Fits implements scheduler.Oracle.
-func (a givenAnswers) Fits(ask objects.AllocationKey, node objects.NodeID) bool {
+func (a givenAnswers) fits(ask objects.AllocationKey, node objects.NodeID) bool {
 	if len(a.left) == 0 || a.left[0] > 1 {
 		return a.notRecorded(ask, node)
 	}
@@ -63,18 +65,7 @@ func (a givenAnswers) answered(ask objects.AllocationKey, node objects.NodeID, f
 	return fits
 }
 
-// FitsWhenFree implements reservation.ReservationOracle.
-func (a givenAnswers) FitsWhenFree(ask objects.AllocationKey, node objects.NodeID) bool {
-	return a.Fits(ask, node)
-}
-
-// FitsWithout implements preemption.PreemptionOracle.
-func (a givenAnswers) FitsWithout(ask objects.AllocationKey, node objects.NodeID, _ []objects.AllocationKey) bool {
-	return a.Fits(ask, node)
-}
-
-// FitsEach implements scheduler.BatchOracle.
-func (a givenAnswers) FitsEach(ask objects.AllocationKey, nodes []objects.NodeID) (fits []bool) {
+func (a givenAnswers) fitsEach(ask objects.AllocationKey, nodes []objects.NodeID) (fits []bool) {
 	n, size := uint64(0), 0
 	if len(a.left) > 1 && a.left[0] == 2 {
 		n, size = binary.Uvarint(a.left[1:])

@@ -26,8 +26,8 @@ type Abilities uint8
 
 // The abilities.
 const (
-	AnswersFits         Abilities = 1 << iota // scheduler.Oracle
-	AnswersFitsEach                           // scheduler.BatchOracle
-	AnswersFitsWithout                        // preemption.PreemptionOracle
-	AnswersFitsWhenFree                       // reservation.ReservationOracle
+	AnswersFits         Abilities = 1 << iota // Oracle.Fits, which every Oracle has
+	AnswersFitsEach                           // Oracle.FitsEach
+	AnswersFitsWithout                        // Oracle.FitsWithout
+	AnswersFitsWhenFree                       // Oracle.FitsWhenFree
 )

@@ -20,25 +20,22 @@ type discardedEffects struct{}
 
 func (discardedEffects) Deliver([]scheduler.Effect) {}
 
-// wholeOracle answers all kinds of questions.
-type wholeOracle struct{ scheduler.Oracle }
-
-func (o wholeOracle) FitsEach(ask objects.AllocationKey, nodes []objects.NodeID) (fits []bool) {
-	for _, n := range nodes {
-		fits = append(fits, o.Fits(ask, n))
-		if fits[len(fits)-1] {
-			break
-		}
+// wholeOracle is o, with answers to all kinds of questions.
+func wholeOracle(o objects.Oracle) *objects.Oracle {
+	o.FitsWhenFree = o.Fits
+	o.FitsWithout = func(ask objects.AllocationKey, node objects.NodeID, _ []objects.AllocationKey) bool {
+		return o.Fits(ask, node)
 	}
-	return fits
-}
-
-func (o wholeOracle) FitsWhenFree(ask objects.AllocationKey, node objects.NodeID) bool {
-	return o.Fits(ask, node)
-}
-
-func (o wholeOracle) FitsWithout(ask objects.AllocationKey, node objects.NodeID, _ []objects.AllocationKey) bool {
-	return o.Fits(ask, node)
+	o.FitsEach = func(ask objects.AllocationKey, nodes []objects.NodeID) (fits []bool) {
+		for _, n := range nodes {
+			fits = append(fits, o.Fits(ask, n))
+			if fits[len(fits)-1] {
+				break
+			}
+		}
+		return fits
+	}
+	return &o
 }
 
 // recordedCluster is a cluster whose partitions are recorded below a directory.
@@ -69,7 +66,7 @@ func TestLoop_RecordingIsReplayed(t *testing.T) {
 			for i, b := range s.Steps {
 				if i%100 == 50 {
 					mode := loop.Mode{Sync: true,
-						Oracle: func(string) scheduler.Oracle { return wholeOracle{randomrun.RejectSome.Oracle()} }}
+						Oracle: func(string) *objects.Oracle { return wholeOracle(*randomrun.RejectSome.Oracle()) }}
 					if g.IntN(2) == 0 {
 						mode = loop.Mode{}
 					}
@@ -131,7 +128,7 @@ func TestLoop_StepThatPanicsIsRecorded(t *testing.T) {
 	s := randomrun.RandomRun(1, 1)
 	core := scheduler.NewWith(s.Partition, nil, coreOptions(s))
 	r := store.Recorder("default", core, coreOptions(s))
-	core.SetOracle(r.Oracle(panickingOracle{}))
+	core.SetOracle(r.Oracle(&objects.Oracle{Fits: panickingOracle{}.Fits}))
 	r.Begin()
 	func() {
 		defer func() { _ = recover() }()

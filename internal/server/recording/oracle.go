@@ -4,87 +4,47 @@ import (
 	"encoding/binary"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
-	"github.com/canopy-scheduler/canopy/pkg/preemption"
-	"github.com/canopy-scheduler/canopy/pkg/reservation"
-	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// abilitiesOf are the questions that an Oracle answers. scheduler.NoPredicates is none: a Core does not call it.
-func abilitiesOf(o scheduler.Oracle) (a Abilities) {
-	switch o.(type) {
-	case nil, scheduler.NoPredicates:
+// abilitiesOf returns the questions that an Oracle answers; 0: there is no Oracle.
+func abilitiesOf(o *objects.Oracle) (a Abilities) {
+	if o == nil {
 		return 0
 	}
 	a = AnswersFits
-	if _, ok := o.(scheduler.BatchOracle); ok {
+	if o.FitsEach != nil {
 		a |= AnswersFitsEach
 	}
-	if _, ok := o.(preemption.PreemptionOracle); ok {
+	if o.FitsWithout != nil {
 		a |= AnswersFitsWithout
 	}
-	if _, ok := o.(reservation.ReservationOracle); ok {
+	if o.FitsWhenFree != nil {
 		a |= AnswersFitsWhenFree
 	}
 	return a
 }
 
-// allAbilities is an Oracle that answers all questions.
-type allAbilities interface {
-	scheduler.BatchOracle
-	preemption.PreemptionOracle
-	reservation.ReservationOracle
-}
-
-// withAbilities is o, or nil, with some of its methods: a Core asks an Oracle what it has methods for.
-func withAbilities(o allAbilities, a Abilities) scheduler.Oracle {
+// withAbilities returns an Oracle that answers only some of the questions of o; nil: none.
+func withAbilities(o objects.Oracle, a Abilities) *objects.Oracle {
 	if a == 0 {
 		return nil
 	}
-	type (
-		fits    = scheduler.Oracle
-		batch   = scheduler.BatchOracle
-		without = preemption.PreemptionOracle
-		free    = reservation.ReservationOracle
-	)
-	switch a &^ AnswersFits {
-	case AnswersFitsEach:
-		return struct{ batch }{o}
-	case AnswersFitsWithout:
-		return struct {
-			fits
-			without
-		}{o, o}
-	case AnswersFitsWhenFree:
-		return struct {
-			fits
-			free
-		}{o, o}
-	case AnswersFitsEach | AnswersFitsWithout:
-		return struct {
-			batch
-			without
-		}{o, o}
-	case AnswersFitsEach | AnswersFitsWhenFree:
-		return struct {
-			batch
-			free
-		}{o, o}
-	case AnswersFitsWithout | AnswersFitsWhenFree:
-		return struct {
-			fits
-			without
-			free
-		}{o, o, o}
-	case AnswersFitsEach | AnswersFitsWithout | AnswersFitsWhenFree:
-		return o
+	if a&AnswersFitsEach == 0 {
+		o.FitsEach = nil
 	}
-	return struct{ fits }{o}
+	if a&AnswersFitsWithout == 0 {
+		o.FitsWithout = nil
+	}
+	if a&AnswersFitsWhenFree == 0 {
+		o.FitsWhenFree = nil
+	}
+	return &o
 }
 
 // listeningOracle hands questions on, and has the questions and answers of the current step. Questions outside of a
 // step come from explanations and dry runs, which change nothing.
 type listeningOracle struct {
-	to        scheduler.Oracle
+	to        *objects.Oracle
 	inStep    bool
 	questions []byte // for the digest
 	answers   []byte // one after the other: 0 or 1, or 2 and a list
@@ -103,25 +63,26 @@ func (l *listeningOracle) heard() (questions, answers []byte) {
 	return l.questions, l.answers
 }
 
-// Fits implements scheduler.Oracle.
-func (l *listeningOracle) Fits(ask objects.AllocationKey, node objects.NodeID) bool {
+// oracle returns an Oracle whose questions and answers l hears.
+func (l *listeningOracle) oracle() objects.Oracle {
+	return objects.Oracle{Fits: l.fits, FitsEach: l.fitsEach, FitsWithout: l.fitsWithout, FitsWhenFree: l.fitsWhenFree}
+}
+
+func (l *listeningOracle) fits(ask objects.AllocationKey, node objects.NodeID) bool {
 	return l.answered(l.to.Fits(ask, node), 'f', ask, node, nil)
 }
 
-// FitsWhenFree implements reservation.ReservationOracle.
-func (l *listeningOracle) FitsWhenFree(ask objects.AllocationKey, node objects.NodeID) bool {
-	return l.answered(l.to.(reservation.ReservationOracle).FitsWhenFree(ask, node), 'r', ask, node, nil)
+func (l *listeningOracle) fitsWhenFree(ask objects.AllocationKey, node objects.NodeID) bool {
+	return l.answered(l.to.FitsWhenFree(ask, node), 'r', ask, node, nil)
 }
 
-// FitsWithout implements preemption.PreemptionOracle.
-func (l *listeningOracle) FitsWithout(ask objects.AllocationKey, node objects.NodeID,
+func (l *listeningOracle) fitsWithout(ask objects.AllocationKey, node objects.NodeID,
 	victims []objects.AllocationKey) bool {
-	return l.answered(l.to.(preemption.PreemptionOracle).FitsWithout(ask, node, victims), 'p', ask, node, victims)
+	return l.answered(l.to.FitsWithout(ask, node, victims), 'p', ask, node, victims)
 }
 
-// FitsEach implements scheduler.BatchOracle.
-func (l *listeningOracle) FitsEach(ask objects.AllocationKey, nodes []objects.NodeID) []bool {
-	fits := l.to.(scheduler.BatchOracle).FitsEach(ask, nodes)
+func (l *listeningOracle) fitsEach(ask objects.AllocationKey, nodes []objects.NodeID) []bool {
+	fits := l.to.FitsEach(ask, nodes)
 	if l.inStep {
 		l.questions = appendNames(appendName(append(l.questions, 'b'), ask), nodes)
 		l.answers = binary.AppendUvarint(append(l.answers, 2), uint64(len(fits)))

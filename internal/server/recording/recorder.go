@@ -110,10 +110,10 @@ func (r *Recorder) fail(session int, why error) {
 
 // Oracle returns an Oracle for the Core that answers what o answers. A Core that gets another one is reset by its next
 // command.
-func (r *Recorder) Oracle(o scheduler.Oracle) scheduler.Oracle {
+func (r *Recorder) Oracle(o *objects.Oracle) *objects.Oracle {
 	r.has = abilitiesOf(o)
 	r.oracle = &listeningOracle{to: o}
-	return withAbilities(r.oracle, r.has)
+	return withAbilities(r.oracle.oracle(), r.has)
 }
 
 // Command records a command that is applied next. ResetPartition begins a session.

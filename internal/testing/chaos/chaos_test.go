@@ -93,9 +93,9 @@ func runChaos(t *testing.T, seed uint64) tracker {
 	}
 	m.conf = randomSetting(m.rng)
 	m.predicatesChange = m.rng.IntN(4) == 0
-	var oracle scheduler.Oracle
+	var oracle *objects.Oracle
 	if m.predicatesChange {
-		oracle = m
+		oracle = &objects.Oracle{Fits: m.Fits}
 	}
 	m.core = scheduler.New(m.conf.partition(t), oracle)
 	m.injectFaults(stepsPerRun)

@@ -69,7 +69,7 @@ func (m *gangManager) fail(format string, args ...any) {
 	m.t.Fatalf("seed %d at %s: %s", m.seed, m.now.Format(time.TimeOnly), fmt.Sprintf(format, args...))
 }
 
-// Fits implements scheduler.Oracle.
+// Fits implements *objects.Oracle.
 func (m *gangManager) Fits(ask objects.AllocationKey, node objects.NodeID) bool {
 	return m.faultsStopped || (len(ask)+int(ask[len(ask)-1])+int(node[1]))%5 != 0
 }
@@ -355,9 +355,9 @@ func TestChaos_Gangs(t *testing.T) {
 			apps:   map[objects.AppID]lifecycle.State{}, tasks: map[objects.AllocationKey]*gangTask{},
 			nodes: map[objects.NodeID]bool{},
 		}
-		var oracle scheduler.Oracle
+		var oracle *objects.Oracle
 		if seed%2 == 0 {
-			oracle = m
+			oracle = &objects.Oracle{Fits: m.Fits}
 		}
 		m.core = scheduler.New(conf.Partitions[0], oracle)
 		for i := range 3 {

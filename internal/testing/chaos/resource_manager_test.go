@@ -72,7 +72,7 @@ type confirmation struct {
 	preemptionOrder int
 }
 
-// Fits implements scheduler.Oracle. Without faults it accepts everything.
+// Fits implements *objects.Oracle. Without faults it accepts everything.
 func (m *resourceManager) Fits(ask objects.AllocationKey, node objects.NodeID) bool {
 	if m.faultsStopped {
 		return true

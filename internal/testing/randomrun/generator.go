@@ -68,7 +68,7 @@ func GenerateRun(source rand.Source, steps int) Run {
 		a.shapes = append(a.shapes, a.amounts())
 	}
 	s := Run{
-		Partition: a.Conf, Oracle: Pick(a, NoOracle, NoOracle, AcceptAll, RejectSome),
+		Partition: a.Conf, Oracle: Pick(a, NoOracle, NoOracle, NoOracle, RejectSome),
 		Lifetimes: lifecycle.Lifetimes{
 			Completing: Pick(a, 0, 5*time.Second, 30*time.Second, 30*time.Second, 30*time.Second, 2*time.Minute, 10*time.Minute),
 			MaxEnded:   Pick(a, 0, 2, 5, 1000, 1000),

@@ -4,7 +4,6 @@ import (
 	"hash/fnv"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
-	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
 // OracleKind is the behaviour of the Oracle of a run.
@@ -13,34 +12,30 @@ type OracleKind uint8
 // The Oracles.
 const (
 	NoOracle   OracleKind = iota // there is no Oracle
-	AcceptAll                    // it accepts every node
 	RejectSome                   // it rejects some nodes
 	RejectMost                   // it rejects every node for most asks, and some nodes for the others
 )
 
 // Oracle returns an Oracle that behaves so; nil: none.
-func (r OracleKind) Oracle() scheduler.Oracle {
+func (r OracleKind) Oracle() *objects.Oracle {
 	switch r {
-	case AcceptAll:
-		return scheduler.NoPredicates{}
 	case RejectSome:
-		return rejectingOracle{10}
+		return &objects.Oracle{Fits: rejectingOracle{10}.fits}
 	case RejectMost:
-		return rejectingOracle{60}
+		return &objects.Oracle{Fits: rejectingOracle{60}.fits}
 	}
 	return nil
 }
 
 func (r OracleKind) String() string {
-	return [...]string{"no oracle", "accept all", "reject some", "reject most"}[r]
+	return [...]string{"no oracle", "reject some", "reject most"}[r]
 }
 
 // rejectingOracle rejects about every fourth node, and some asks in a hundred on every node. Its
 // answers do not change, so that caching them has no effect.
 type rejectingOracle struct{ rejectedPercent uint64 }
 
-// Fits implements scheduler.Oracle.
-func (p rejectingOracle) Fits(ask objects.AllocationKey, node objects.NodeID) bool {
+func (p rejectingOracle) fits(ask objects.AllocationKey, node objects.NodeID) bool {
 	return hashPercent(string(ask)) >= p.rejectedPercent && hashPercent(string(ask)+" on "+string(node)) >= 25
 }
 

@@ -34,7 +34,7 @@ func gangRun(t *testing.T, seed uint64) randomrun.Run { return gangRunOn(t, seed
 func gangRunOn(t *testing.T, seed uint64, losesNodes bool) randomrun.Run {
 	s := newScript(t, gangConfig, seed, 57)
 	withReservations(&s.Partition, seed)
-	s.Oracle = pick(s, randomrun.NoOracle, randomrun.AcceptAll, randomrun.RejectSome)
+	s.Oracle = pick(s, randomrun.NoOracle, randomrun.NoOracle, randomrun.RejectSome)
 	nodes := []objects.NodeID{"n1", "n2", "n3", "n4"}
 	for _, n := range nodes {
 		s.add(0, scheduler.AddNode{Node: n, Total: vcores(9), Schedulable: true})

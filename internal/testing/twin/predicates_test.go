@@ -139,8 +139,10 @@ func TestRandomRuns_BatchedAndRememberedAnswersDecideTheSame(t *testing.T) {
 			Names: run.MaxNames, AskNames: run.MaxAskNames}
 		one, several := &nodePredicates{commands: map[objects.NodeID]int{}},
 			&nodePredicates{commands: map[objects.NodeID]int{}}
-		one.core = scheduler.NewWith(run.Partition, one, opt)
-		several.core = scheduler.NewWith(run.Partition, batchPredicates{several, seed%2 == 0}, opt)
+		one.core = scheduler.NewWith(run.Partition, &objects.Oracle{Fits: one.Fits}, opt)
+		batches := batchPredicates{several, seed%2 == 0}
+		several.core = scheduler.NewWith(run.Partition,
+			&objects.Oracle{Fits: batches.Fits, FitsEach: batches.FitsEach}, opt)
 		now := randomrun.StartTime()
 		for i, step := range run.Steps {
 			now = now.Add(step.After)

@@ -23,7 +23,7 @@ const reservationConfig = `partitions: [{name: default, queues: [{name: root, su
 // reservingRun returns a random run on a few nodes that small asks keep full, so that large asks reserve them.
 func reservingRun(t *testing.T, seed uint64) randomrun.Run {
 	s := newScript(t, reservationConfig, seed, 61)
-	s.Oracle = pick(s, randomrun.NoOracle, randomrun.AcceptAll, randomrun.RejectSome, randomrun.RejectMost)
+	s.Oracle = pick(s, randomrun.NoOracle, randomrun.NoOracle, randomrun.RejectSome, randomrun.RejectMost)
 	s.Shapes = pick(s, feasibility.DefaultShapes, feasibility.DefaultShapes, 0, 2)
 	settings := func() configs.Reservation {
 		return configs.Reservation{

@@ -18,7 +18,7 @@ import (
 
 // Twin is a whole partition as lists. It is called like a scheduler.Core, from one goroutine.
 type Twin struct {
-	oracle   scheduler.Oracle // nil: there are no predicates
+	oracle   *objects.Oracle // nil: there are no predicates
 	order    policies.NodeSortPolicy
 	rules    []placement.Rule
 	root     *queue
@@ -103,12 +103,12 @@ type Twin struct {
 }
 
 // New returns an empty partition with this queue tree.
-func New(conf configs.Partition, oracle scheduler.Oracle) *Twin {
+func New(conf configs.Partition, oracle *objects.Oracle) *Twin {
 	return NewWith(conf, oracle, lifecycle.DefaultLifetimes())
 }
 
 // NewPartitionWithOptions is New for other lifetimes.
-func NewWith(conf configs.Partition, oracle scheduler.Oracle, keep lifecycle.Lifetimes) *Twin {
+func NewWith(conf configs.Partition, oracle *objects.Oracle, keep lifecycle.Lifetimes) *Twin {
 	t := &Twin{
 		oracle: oracle, lifetimes: keep, backedOff: map[string]time.Time{},
 		reservationRefused: map[objects.AllocationKey]time.Time{}, resumeAfter: map[string]allocation{},

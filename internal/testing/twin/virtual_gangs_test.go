@@ -21,7 +21,7 @@ func virtualGangRun(t *testing.T, seed uint64) randomrun.Run {
 	s := newScript(t, gangConfig, seed, 68)
 	withReservations(&s.Partition, seed)
 	s.Partition.Reservation.Enabled = seed%2 == 0
-	s.Oracle = pick(s, randomrun.NoOracle, randomrun.NoOracle, randomrun.AcceptAll, randomrun.RejectSome)
+	s.Oracle = pick(s, randomrun.NoOracle, randomrun.NoOracle, randomrun.NoOracle, randomrun.RejectSome)
 	s.Shapes = pick(s, feasibility.DefaultShapes, 2)
 	nodes := []objects.NodeID{"n1", "n2", "n3", "n4"}
 	for _, n := range nodes {
