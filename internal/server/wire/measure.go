@@ -45,7 +45,7 @@ const WorstCost = 512
 // ShapeOf computes the Shape of a type of message. The type must not be recursive, and no field
 // that allocates may have a number above 63.
 func ShapeOf(d protoreflect.MessageDescriptor) *Shape {
-	s := &Shape{baseCost: costMessage + costField*d.Fields().Len()}
+	s := NewShape(d.Fields().Len())
 	for i := range d.Fields().Len() {
 		f := d.Fields().Get(i)
 		p := fieldShape{entry: f.IsMap()}
@@ -64,12 +64,35 @@ func ShapeOf(d protoreflect.MessageDescriptor) *Shape {
 		if f.Name() == "rmID" {
 			s.rm = f.Number()
 		}
-		for len(s.fields) <= int(f.Number()) {
-			s.fields = append(s.fields, nil)
-		}
-		s.fields[f.Number()] = &p
+		s.set(int(f.Number()), &p)
 	}
 	return s
+}
+
+// NewShape returns the Shape of a message with so many fields. They are numbers until others are added.
+func NewShape(fields int) *Shape { return &Shape{baseCost: costMessage + costField*fields} }
+
+// AddLike adds fields that are like those of a Shape, by their numbers, and returns s.
+func (s *Shape) AddLike(other *Shape, numbers map[int]int) *Shape {
+	for number, like := range numbers {
+		s.set(number, other.fields[like])
+	}
+	s.baseCost += costField * len(numbers)
+	return s
+}
+
+// AddMessage adds a field that is a message or a list of messages, or replaces a field by it, and returns s.
+func (s *Shape) AddMessage(number int, inner *Shape, list bool) *Shape {
+	s.set(number, &fieldShape{inner: inner, list: list})
+	s.baseCost += costField
+	return s
+}
+
+func (s *Shape) set(number int, f *fieldShape) {
+	for len(s.fields) <= number {
+		s.fields = append(s.fields, nil)
+	}
+	s.fields[number] = f
 }
 
 // yieldInterval is the number of fields between two calls of yield: about 50 µs.
