@@ -65,7 +65,7 @@ func LoadWith(text []byte, o Options) (*configs.Config, validation.Problems) {
 		t = r.read(text)
 		r.Check(t)
 		r.checkServed(t.Partitions)
-		r.WarnResources(r.resourceUses, r.options.NodeCapacity)
+		r.WarnResources(r.options.NodeCapacity)
 		r.WarnGuarantees(t.Partitions, r.options.NodeCapacity)
 	})
 	r.relocateEmbedded()

@@ -191,8 +191,7 @@ func (r *reader) nodeSortPolicy(p *validation.Partition, n *yaml.Node) {
 	}
 	p.NodeSortPolicy.Weights = nil
 	for _, w := range weights {
-		p.Weighted = append(p.Weighted, w.name)
-		r.resourceUses.RecordWeight(p, w.name, positionOf(w.key))
+		r.RecordWeight(p, w.name, positionOf(w.key))
 		weight, ok := r.number(p.Subject, "the weight of "+validation.Quote(w.name), w.value)
 		switch {
 		case ok && weight < 0:

@@ -127,7 +127,7 @@ func (r *reader) limit(to *resources.Limit, o *validation.Subject, what string, 
 }
 
 // maxMappingResources is how many resources of one mapping are read: one more than a partition may
-// name, so that checkResourceNames refuses a longer mapping.
+// name, so that a longer mapping is refused.
 const maxMappingResources = resources.MaxNames + 1
 
 // quantities reads a mapping of resources to quantities. A malformed quantity is a problem of
@@ -142,7 +142,7 @@ func (r *reader) quantities(to any, o *validation.Subject, what string, n *yaml.
 		case err == nil:
 			all[p.name] = amount
 			r.spellings.Record(p.name, amount, text)
-			r.resourceUses.Record(r.currentPartition, o, what, p.name, positionOf(p.key), positionOf(p.value), amount, text)
+			r.RecordQuantity(r.currentPartition, o, what, p.name, positionOf(p.key), positionOf(p.value), amount, text)
 			continue
 		case isText(p.value):
 			r.Add(o, positionOf(p.value), rule,

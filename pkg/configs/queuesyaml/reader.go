@@ -21,7 +21,6 @@ type reader struct {
 	placementRuleCount int // placement rules read so far, parents included
 
 	currentPartition string // the name of the partition that is read
-	resourceUses     validation.ResourceUses
 
 	spellings       configs.Spellings   // of quantities
 	misreadMappings map[*yaml.Node]bool // mappings that were partly not understood
@@ -34,7 +33,7 @@ type reader struct {
 
 func newReader(o Options) *reader {
 	o = o.withDefaults()
-	return &reader{Report: validation.Report{Yield: o.Yield}, options: o, resourceUses: validation.NewResourceUses()}
+	return &reader{Report: validation.Report{Yield: o.Yield}, options: o}
 }
 
 func positionOf(n *yaml.Node) validation.Position { return validation.PositionOf(n) }

@@ -28,7 +28,6 @@ func (r *Report) checkPartitions(partitions []*Partition) {
 		r.checkPlacement(p)
 		r.checkOffsets(p.Root)
 		r.checkSubmitters(p)
-		r.checkResourceNames(p)
 	}
 }
 

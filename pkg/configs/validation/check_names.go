@@ -2,13 +2,11 @@ package validation
 
 import (
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/placement"
-	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
 // checkHasPartition refuses a document without partitions (CFG-7). It is silent if the document
@@ -54,50 +52,6 @@ func (r *Report) checkChildNames(q *Queue) {
 					"no rule places an application there, and a max does not keep what runs from counting there",
 				"leave it out: it is created when it is needed")
 		}
-	}
-}
-
-// checkResourceNames bounds the number of different resources that a partition names (CFG-16).
-func (r *Report) checkResourceNames(p *Partition) {
-	seen := map[string]bool{}
-	for _, name := range p.Weighted {
-		r.countResource(p.Subject, seen, p.Partition, name, "nodesortpolicy", "resourceweights")
-	}
-	r.countQueueResources(p.Root, seen)
-}
-
-func (r *Report) countQueueResources(q *Queue, seen map[string]bool) {
-	count := func(part any, all iter.Seq2[string, resources.Quantity], path ...any) {
-		for name := range all {
-			r.countResource(q.Subject, seen, part, name, path...)
-		}
-	}
-	count(q.Queue, q.Max.All(), "resources", "max")
-	count(q.Queue, q.Guaranteed.All(), "resources", "guaranteed")
-	if t := q.ChildTemplate; t != nil {
-		count(q.Queue, t.Max.All(), "childtemplate", "resources", "max")
-		count(q.Queue, t.Guaranteed.All(), "childtemplate", "resources", "guaranteed")
-	}
-	for i := range q.Limits {
-		count(&q.Limits[i], q.Limits[i].MaxResources.All(), "maxresources")
-	}
-	for i := range q.ClassQuotas {
-		count(&q.ClassQuotas[i], q.ClassQuotas[i].Hard.All(), "hard")
-	}
-	for _, c := range q.Children {
-		r.countQueueResources(c, seen)
-	}
-}
-
-// countResource adds a resource of a mapping to the names of a partition. The excess is reported once.
-func (r *Report) countResource(o *Subject, seen map[string]bool, part any, name string, mapping ...any) {
-	if seen[name] || len(seen) > resources.MaxNames {
-		return
-	}
-	seen[name] = true
-	if len(seen) == resources.MaxNames+1 {
-		r.Add(o, r.At(part, append(mapping, name)...), "bound-resources",
-			fmt.Sprintf("the partition names more than %d different resources", resources.MaxNames), "")
 	}
 }
 

@@ -142,6 +142,7 @@ const MaxProblems = 1_000
 type Report struct {
 	Sources
 	Problems    Problems
+	uses        resourceUses
 	counts      [2]int // by severity, problems that are not listed included
 	stopAtLimit bool   // true during UntilErrorLimit
 

@@ -26,9 +26,8 @@ type Tree struct {
 type Partition struct {
 	*configs.Partition
 	*Subject
-	Root     *Queue
-	Limits   []limits.Limit // written in the partition itself
-	Weighted []string       // the resources with a weight in the node sort policy, zero included
+	Root   *Queue
+	Limits []limits.Limit // written in the partition itself
 }
 
 // PathPrefix returns the beginning of paths inside the partition: its name in brackets, or nothing

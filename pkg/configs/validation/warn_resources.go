@@ -67,41 +67,42 @@ func (f *occurrences) furtherLines() string {
 	return text + ")"
 }
 
-// ResourceUses are the resource names that a document uses.
-type ResourceUses struct {
-	all   map[[2]string]*resourceUse // by partition and name
-	names map[string]int             // number of names by partition
-}
+// resourceUses are the resource names that a document uses, by partition and name.
+type resourceUses map[string]map[string]*resourceUse
 
-// NewResourceUses has no use of any name.
-func NewResourceUses() ResourceUses {
-	return ResourceUses{map[[2]string]*resourceUse{}, map[string]int{}}
-}
-
-// use returns the use of a name in a partition, and adds a new one. Names beyond the bound of a partition
-// are not kept: the document is refused, and may have a million of them.
-func (u ResourceUses) use(partition, name string) *resourceUse {
-	key := [2]string{partition, name}
-	x := u.all[key]
-	if x != nil {
+// use returns the use of a name in a partition, and adds a new one. A partition names a bounded number of different
+// resources (CFG-16); the excess is reported once and not kept, because a document may have a million of them.
+func (r *Report) use(partition, name string, o *Subject, where Position) *resourceUse {
+	if r.uses == nil {
+		r.uses = resourceUses{}
+	}
+	names := r.uses[partition]
+	if names == nil {
+		names = map[string]*resourceUse{}
+		r.uses[partition] = names
+	}
+	if x := names[name]; x != nil {
 		return x
 	}
-	x = &resourceUse{partition: partition, name: name}
-	if u.names[partition] <= resources.MaxNames {
-		u.names[partition]++
-		u.all[key] = x
+	x := &resourceUse{partition: partition, name: name}
+	if len(names) <= resources.MaxNames {
+		names[name] = x
+		if len(names) > resources.MaxNames {
+			r.Add(o, where, "bound-resources", fmt.Sprintf("the partition names more than %d different resources",
+				resources.MaxNames), "")
+		}
 	}
 	return x
 }
 
-// Record records a quantity of a resource of the document. In a class quota, pods is the
-// number of asks and allocations and not a resource of nodes, so it is not recorded there.
-func (u ResourceUses) Record(partition string, o *Subject, what, name string, key, value Position, n resources.Quantity,
-	text string) {
+// RecordQuantity records a quantity of a resource of the document. In a class quota, pods is the
+// number of asks and allocations and not a resource of nodes, so no warning is about it there.
+func (r *Report) RecordQuantity(partition string, o *Subject, what, name string, key, value Position,
+	n resources.Quantity, text string) {
+	x := r.use(partition, name, o, value)
 	if what == hardKey && name == "pods" {
 		return
 	}
-	x := u.use(partition, name)
 	x.add(o, what, key, n > 0)
 	if n > 0 && n < smallestPlausible(name) {
 		if x.small.count == 0 {
@@ -112,8 +113,8 @@ func (u ResourceUses) Record(partition string, o *Subject, what, name string, ke
 }
 
 // RecordWeight records a resource with a weight in the node sort policy of a partition.
-func (u ResourceUses) RecordWeight(p *Partition, name string, key Position) {
-	u.use(p.Name, name).add(p.Subject, "resourceweights", key, true)
+func (r *Report) RecordWeight(p *Partition, name string, key Position) {
+	r.use(p.Name, name, p.Subject, key).add(p.Subject, "resourceweights", key, true)
 }
 
 // hardKey is the key of the quantities of a class quota.
@@ -122,10 +123,14 @@ const hardKey = "hard"
 // WarnResources warns of legal quantities that are probably mistakes: a resource name that nodes and
 // asks do not use, or an amount in which nothing can run (CFG-79 to CFG-83).
 // capacity is what the nodes of each partition have together, by partition and resource.
-func (r *Report) WarnResources(uses ResourceUses, capacity map[string]map[string]resources.Quantity) {
-	all := make([]*resourceUse, 0, len(uses.all))
-	for _, x := range uses.all {
-		all = append(all, x)
+func (r *Report) WarnResources(capacity map[string]map[string]resources.Quantity) {
+	var all []*resourceUse
+	for _, names := range r.uses {
+		for _, x := range names {
+			if x.count > 0 {
+				all = append(all, x)
+			}
+		}
 	}
 	slices.SortFunc(all, func(a, b *resourceUse) int {
 		return cmp.Or(cmp.Compare(a.first.Line, b.first.Line), cmp.Compare(a.first.Col, b.first.Col),
