@@ -54,7 +54,7 @@ func (s *Server) closeAll() {
 	s.cancel()
 	s.stopped(nil)
 	if s.term != nil { // what waits for etcd would keep the next term waiting
-		s.closing.err = closeOperators(s.switched)
+		s.closing.err = s.switched.Close()
 		if s.store != nil {
 			s.closing.err = errors.Join(s.closing.err, s.store.Close())
 		}

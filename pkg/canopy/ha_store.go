@@ -2,7 +2,6 @@ package canopy
 
 import (
 	"context"
-	"io"
 	"strings"
 
 	"github.com/canopy-scheduler/canopy/internal/ha/election/etcd"
@@ -10,22 +9,8 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/server/operators"
 )
 
-// groupStores opens, for a term, what the members of a group share (HAS-1): of an earlier term nothing is written any
-// more. nil: the members share nothing.
-type groupStores interface {
-	configs(ctx context.Context, epoch int64) (configStore, error)
-	operators(ctx context.Context, epoch int64) (operatorStore, error)
-	// leaders are the leaders of all groups, this one included (HA-12).
-	leaders(ctx context.Context, epoch int64) ([]groupLeader, error)
-}
-
-// operatorStore keeps what operators have switched, for the members of a group.
-type operatorStore interface {
-	operators.Store
-	io.Closer
-}
-
-// etcdStores are the stores in etcd.
+// etcdStores opens, for a term, what the members of a group share in etcd (HAS-1): nothing is written for an earlier
+// term any more. nil: the members share nothing.
 type etcdStores struct {
 	kv     func() (etcdstore.KV, error)
 	config etcd.Config
@@ -43,12 +28,12 @@ func (s *etcdStores) configs(ctx context.Context, epoch int64) (configStore, err
 	return noTypedNil[configStore](etcdstore.Open(ctx, kv, s.options(epoch)))
 }
 
-func (s *etcdStores) operators(ctx context.Context, epoch int64) (operatorStore, error) {
+func (s *etcdStores) operators(ctx context.Context, epoch int64) (*operators.Store, error) {
 	kv, err := s.kv()
 	if err != nil {
 		return nil, err
 	}
-	return noTypedNil[operatorStore](etcdstore.OpenOperators(ctx, kv, s.options(epoch)))
+	return etcdstore.OpenOperators(ctx, kv, s.options(epoch))
 }
 
 // noTypedNil returns a store as an interface that is nil after an error: a nil *Store would be none.
@@ -59,6 +44,7 @@ func noTypedNil[I any](store any, err error) (out I, _ error) {
 	return out, err
 }
 
+// leaders returns the leaders of all groups, this one included (HA-12).
 func (s *etcdStores) leaders(ctx context.Context, epoch int64) (out []groupLeader, err error) {
 	kv, err := s.kv()
 	if err != nil {

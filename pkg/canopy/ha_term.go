@@ -25,7 +25,7 @@ type serverTerm struct {
 	*election.Term
 	listeners listeners
 	security  *security
-	stores    groupStores   // nil: the members share nothing
+	stores    *etcdStores   // nil: the members share nothing
 	refresh   time.Duration // between two reads of where the other groups are
 }
 

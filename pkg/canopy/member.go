@@ -32,7 +32,7 @@ type Member struct {
 	closeStore func() error
 	now        func() election.Instant
 	campaign   *election.Campaign
-	stores     groupStores // nil: the members share nothing
+	stores     *etcdStores // nil: the members share nothing
 
 	ctx     context.Context // ends when Close is called, or a listener has failed
 	cancel  context.CancelFunc
@@ -68,7 +68,7 @@ func StartMember(ctx context.Context, opt Options, ha HA) (*Member, error) {
 }
 
 // startMember is StartMember with any store and clock.
-func startMember(ctx context.Context, opt Options, ha HA, store election.Store, stores groupStores,
+func startMember(ctx context.Context, opt Options, ha HA, store election.Store, stores *etcdStores,
 	closeStore func() error, now func() election.Instant) (*Member, error) {
 	ha.complete()
 	if err := opt.check(&ha); err != nil {

@@ -10,8 +10,8 @@ import (
 )
 
 // openOperators reads what operators have switched; nil: it is not kept (OPS-4). Requires: DataDir is held by the store
-// of configurations. The caller must closeOperators.
-func (o *Options) openOperators(ctx context.Context, term *serverTerm) (operators.Store, error) {
+// of configurations.
+func (o *Options) openOperators(ctx context.Context, term *serverTerm) (*operators.Store, error) {
 	if term != nil && term.stores != nil {
 		s, err := term.stores.operators(ctx, term.Epoch())
 		if err != nil {
@@ -27,14 +27,6 @@ func (o *Options) openOperators(ctx context.Context, term *serverTerm) (operator
 		return nil, o.refused("DataDir", err)
 	}
 	return f, nil
-}
-
-// closeOperators closes what openOperators has opened. A file is open only while it is written.
-func closeOperators(s operators.Store) error {
-	if c, ok := s.(operatorStore); ok {
-		return c.Close()
-	}
-	return nil
 }
 
 // firstOperators are the commands with which a partition begins; nil: none.

@@ -46,7 +46,7 @@ type Server struct {
 	users    *usergroup.Resolvers
 	store    configStore  // nil: the history is not stored
 	usage    *usage.Store // nil: usage is not kept
-	switched operators.Store
+	switched *operators.Store
 	recorded *recordings
 	groups   *groups
 	listeners
@@ -187,7 +187,7 @@ func (s *Server) discard(err error) error {
 	if s.usage != nil {
 		err = errors.Join(err, s.usage.Close())
 	}
-	return errors.Join(err, closeOperators(s.switched), s.listeners.close(), s.page.close())
+	return errors.Join(err, s.switched.Close(), s.listeners.close(), s.page.close())
 }
 
 // schedule starts the scheduler, with all that observes it.

@@ -15,13 +15,11 @@ import (
 )
 
 var (
-	_ operators.Store = (*etcdstore.Operators)(nil)
-
 	stopped = scheduler.OperatorState{Stopped: []objects.QueuePath{"root.a"}}
 	drained = scheduler.OperatorState{Draining: []objects.NodeID{"node-1"}, Admitted: []objects.AppID{"app-1"}}
 )
 
-func openOperators(t *testing.T, kv *storetest.KV, opt etcdstore.Options) *etcdstore.Operators {
+func openOperators(t *testing.T, kv *storetest.KV, opt etcdstore.Options) *operators.Store {
 	t.Helper()
 	o, err := etcdstore.OpenOperators(t.Context(), kv, opt)
 	assert.NilError(t, err)

@@ -11,33 +11,24 @@ import (
 // fileName is the file in the data directory.
 const fileName = "operators.json"
 
-// File is a Store in a file.
-type File struct {
-	*Kept
-	path string
-}
-
 // Open reads the file of a data directory, which must exist. A file that is missing is empty; one that cannot be read
 // is an error that names it (OPS-4).
-func Open(dir string) (*File, error) {
-	f := &File{path: filepath.Join(dir, fileName)}
-	text, err := os.ReadFile(f.path)
+func Open(dir string) (*Store, error) {
+	path := filepath.Join(dir, fileName)
+	text, err := os.ReadFile(path)
 	missing := errors.Is(err, fs.ErrNotExist)
 	if err != nil && !missing {
 		return nil, fmt.Errorf("what operators have switched cannot be read: %w", err)
 	}
 	if !missing && len(text) == 0 {
-		return nil, fmt.Errorf("%s is damaged: it is empty", f.path)
+		return nil, fmt.Errorf("%s is damaged: it is empty", path)
 	}
-	if f.Kept, err = NewKept(f.path, text, f.write); err != nil {
-		return nil, err
-	}
-	return f, nil
+	return NewStore(path, text, func(text []byte) error { return replaceFile(path, text) }, nil)
 }
 
-// write replaces the file. An interrupted write leaves the former content.
-func (f *File) write(text []byte) (err error) {
-	temporary, err := os.CreateTemp(filepath.Dir(f.path), fileName+".*")
+// replaceFile replaces the content of a file. An interrupted write leaves the former content.
+func replaceFile(path string, text []byte) (err error) {
+	temporary, err := os.CreateTemp(filepath.Dir(path), fileName+".*")
 	if err != nil {
 		return err
 	}
@@ -50,10 +41,10 @@ func (f *File) write(text []byte) (err error) {
 	if err = errors.Join(err, temporary.Sync(), temporary.Close()); err != nil {
 		return err
 	}
-	if err = os.Rename(temporary.Name(), f.path); err != nil {
+	if err = os.Rename(temporary.Name(), path); err != nil {
 		return err
 	}
-	return syncDirectory(filepath.Dir(f.path))
+	return syncDirectory(filepath.Dir(path))
 }
 
 // syncDirectory makes a rename in a directory last.

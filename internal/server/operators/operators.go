@@ -36,13 +36,13 @@ func (e unknown) Is(target error) bool { return target == ErrUnknown }
 // Operators carries out actions. It is safe for concurrent use.
 type Operators struct {
 	partition func(name string) (*loop.Loop, bool)
-	kept      Store         // nil: nothing is kept
+	kept      *Store        // nil: nothing is kept
 	busy      chan struct{} // holds a token while an action is carried out, or the Store is used
 	ended     ended
 }
 
 // New returns Operators that find partitions by a function and keep what was switched in a Store; nil: nowhere.
-func New(partition func(name string) (*loop.Loop, bool), kept Store) *Operators {
+func New(partition func(name string) (*loop.Loop, bool), kept *Store) *Operators {
 	o := &Operators{partition: partition, kept: kept, busy: make(chan struct{}, 1), ended: newEnded()}
 	if kept != nil {
 		o.ended.watch(kept.Applications())
