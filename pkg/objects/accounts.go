@@ -9,14 +9,14 @@ import (
 func (p *Partition) joinAccounts(a *Application) {
 	a.quota.Join(a.used(), p.names)
 	for _, m := range a.quota.Memberships() {
-		p.journal.post(change{kind: accountMembersChanged, account: m.Account()})
+		p.journal.post(Change{Kind: AccountMembersChanged, Account: m.Account()})
 	}
 }
 
 // leaveAccounts removes a from all its accounts. Requires: it has no allocations and does not run.
 func (p *Partition) leaveAccounts(a *Application) {
 	for _, m := range a.quota.Leave() {
-		p.journal.post(change{kind: accountMembersChanged, account: m.Account()})
+		p.journal.post(Change{Kind: AccountMembersChanged, Account: m.Account()})
 	}
 }
 
@@ -39,7 +39,7 @@ func (p *Partition) rebuildAccounts() {
 	}
 	for _, a := range p.apps {
 		p.joinAccounts(a)
-		p.journal.post(change{kind: mayPreemptChanged, app: a})
+		p.journal.post(Change{Kind: MayPreemptChanged, App: a})
 	}
 }
 

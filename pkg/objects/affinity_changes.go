@@ -101,7 +101,7 @@ func (f *Foreign) affinity() *affinity.Ask {
 	return parsed
 }
 
-// nodeAdded opens no other node: a further domain has no allocations, so it is the one with the fewest. nodeFreed
+// nodeAdded opens no other node: a further domain has no allocations, so it is the one with the fewest. NodeFreed
 // follows when n is schedulable.
 func (c *affinityChanges) nodeAdded(n *Node) {
 	c.grouped.invalidate()
@@ -123,7 +123,7 @@ func (c *affinityChanges) nodeRemoved(n *Node) {
 	}
 }
 
-// nodeAttributesChanged: nodeFreed follows.
+// nodeAttributesChanged: NodeFreed follows.
 func (c *affinityChanges) nodeAttributesChanged(n *Node) {
 	c.grouped.invalidate()
 	c.noteSoftTaints(n, n.info.SoftTainted())
@@ -150,47 +150,47 @@ func (c *affinityChanges) noteSoftTaints(n *Node, some bool) {
 // shapeAdded: the masks of nodes have a shape more.
 func (c *affinityChanges) shapeAdded() { c.grouped.masks++ }
 
-// wants leaves out the changes that are about no node, or open none by themselves: nodeFreed follows where they do.
-func (*affinityChanges) wants() changeSet {
-	return 1<<askAdded | 1<<askRemoved | 1<<allocationPosted | 1<<allocationUnposted | 1<<foreignAdded |
-		1<<foreignRemoved | 1<<nodeAdded | 1<<nodeRemoved | 1<<nodeAttributesChanged | 1<<nodeFreed | 1<<settingsApplied |
-		1<<nodeUsageChanged | 1<<schedulabilityChanged | 1<<resourceAdded | 1<<rebuilding
+// Wants leaves out the changes that are about no node, or open none by themselves: NodeFreed follows where they do.
+func (*affinityChanges) Wants() ChangeSet {
+	return 1<<AskAdded | 1<<AskRemoved | 1<<AllocationPosted | 1<<AllocationUnposted | 1<<ForeignAdded |
+		1<<ForeignRemoved | 1<<NodeAdded | 1<<NodeRemoved | 1<<NodeAttributesChanged | 1<<NodeFreed | 1<<SettingsApplied |
+		1<<NodeUsageChanged | 1<<SchedulabilityChanged | 1<<ResourceAdded | 1<<Rebuilding
 }
 
-func (a *affinityChanges) on(c *change) {
-	switch c.kind {
-	case nodeUsageChanged, schedulabilityChanged:
+func (a *affinityChanges) On(c *Change) {
+	switch c.Kind {
+	case NodeUsageChanged, SchedulabilityChanged:
 		// the place of the node in the node order, the shapes that fit it, or what its ports refuse may be others
-		a.grouped.add(c.node, len(a.nodes.all))
-	case askAdded:
-		a.askAdded(c.ask)
-	case askRemoved:
-		if c.ask.Constrained() {
-			a.tracker.Release(c.ask.ask.Affinity(), c.ask.ask.Tags())
+		a.grouped.add(c.Node, len(a.nodes.all))
+	case AskAdded:
+		a.askAdded(c.Ask)
+	case AskRemoved:
+		if c.Ask.Constrained() {
+			a.tracker.Release(c.Ask.ask.Affinity(), c.Ask.ask.Tags())
 		}
-	case allocationPosted:
-		a.allocationPosted(c.ask)
-	case allocationUnposted:
+	case AllocationPosted:
+		a.allocationPosted(c.Ask)
+	case AllocationUnposted:
 		if a.tracking {
-			a.tracker.Unplace(c.ask.ask.Affinity(), c.ask.ask.Tags(), c.ask.node.tracked)
+			a.tracker.Unplace(c.Ask.ask.Affinity(), c.Ask.ask.Tags(), c.Ask.node.tracked)
 		}
-	case foreignAdded:
-		a.foreignAdded(c.node, c.foreign)
-	case foreignRemoved:
+	case ForeignAdded:
+		a.foreignAdded(c.Node, c.Foreign)
+	case ForeignRemoved:
 		if a.tracking {
-			a.tracker.Unplace(c.foreign.affinity(), c.foreign.Tags, c.node.tracked)
+			a.tracker.Unplace(c.Foreign.affinity(), c.Foreign.Tags, c.Node.tracked)
 		}
-	case nodeAdded:
-		a.nodeAdded(c.node)
-	case nodeRemoved:
-		a.nodeRemoved(c.node)
-	case nodeAttributesChanged:
-		a.nodeAttributesChanged(c.node)
-	case nodeFreed, settingsApplied: // an allocation may have ended, or a node may have enough resources now
+	case NodeAdded:
+		a.nodeAdded(c.Node)
+	case NodeRemoved:
+		a.nodeRemoved(c.Node)
+	case NodeAttributesChanged:
+		a.nodeAttributesChanged(c.Node)
+	case NodeFreed, SettingsApplied: // an allocation may have ended, or a node may have enough resources now
 		a.nodesOpened = a.tracking
-	case resourceAdded:
+	case ResourceAdded:
 		a.grouped.invalidate()
-	case rebuilding:
+	case Rebuilding:
 		a.rebuilding()
 	}
 }

@@ -147,19 +147,19 @@ func (a *Application) suspended() bool {
 
 func (p *Partition) addPending(x *Allocation) {
 	a, id := x.app, askGroupIDOf(x)
-	group, in := a.askGroups.find(id), insideGroup
+	group, in := a.askGroups.find(id), InsideGroup
 	if group == nil {
-		in = firstOfNewGroup
+		in = FirstOfNewGroup
 		group = newAskGroup(id, a)
 		group.hold = a.holdOf(id)
 		p.setMaxAppsCheck(group, p.quotas.MaxAppsCheckOf(&a.quota))
 		a.askGroups.add(group)
 	}
-	if last := group.insert(x); last && in == insideGroup && p.Nomination(group.beforeLast()) == nil {
-		in = lastOfGroup
+	if last := group.insert(x); last && in == InsideGroup && p.Nomination(group.beforeLast()) == nil {
+		in = LastOfGroup
 	}
 	x.group = group
-	p.journal.post(change{kind: askAdded, ask: x, position: in})
+	p.journal.post(Change{Kind: AskAdded, Ask: x, Position: in})
 	a.askGroups.reindex(group)
 	p.Gangs().memberAdded(x)
 	a.pendingCount++
@@ -176,7 +176,7 @@ func (p *Partition) removePending(x *Allocation) {
 		a.askGroups.remove(group)
 		p.setMaxAppsCheck(group, quota.MaxAppsUnchecked)
 	}
-	p.journal.post(change{kind: askRemoved, ask: x, group: group})
+	p.journal.post(Change{Kind: AskRemoved, Ask: x, Group: group})
 	p.Gangs().memberRemoved(x)
 	a.pendingCount--
 	a.priority.Remove(policies.Pending(x.ask.Priority))

@@ -128,7 +128,7 @@ func (p *Partition) forgetApplication(a *Application) {
 	p.deadlines.clear(a)
 	delete(p.lists.moved, a)
 	p.lists.apps.remove(a)
-	p.journal.post(change{kind: applicationRemoved, app: a})
+	p.journal.post(Change{Kind: ApplicationRemoved, App: a})
 	delete(a.queue.byID, a.ID())
 	p.deadlines.ramping.remove(a)
 	if a.gang != nil {
@@ -148,7 +148,7 @@ func (p *Partition) expireRecords(removed []*lifecycle.Ended, reason lifecycle.R
 			panic("objects: application " + e.ID + " is in the history in state " + e.State.String())
 		}
 		if _, used := p.apps[AppID(e.ID)]; !used {
-			p.journal.post(change{kind: applicationExpired, ended: e, entered: lifecycle.NewChange(to, reason, now)})
+			p.journal.post(Change{Kind: ApplicationExpired, Ended: e, Entered: lifecycle.NewChange(to, reason, now)})
 		}
 	}
 }

@@ -30,7 +30,7 @@ func (p *Partition) handleEvent(a *Application, e lifecycle.Event, reason lifecy
 		a.setDeadline(&p.deadlines.completing, now)
 	}
 	a.log = a.log.With(entered)
-	p.journal.post(change{kind: applicationStateChanged, app: a, entered: entered})
+	p.journal.post(Change{Kind: ApplicationStateChanged, App: a, Entered: entered})
 	p.updateRunning(a)
 }
 

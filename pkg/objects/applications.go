@@ -38,7 +38,7 @@ func (p *Partition) AddApplication(id AppID, user security.User, leaf QueuePath,
 	if p.deadlines.lifetimes.New > 0 {
 		a.setDeadline(&p.deadlines.newApps, now)
 	}
-	p.journal.post(change{kind: applicationAdded, app: a})
+	p.journal.post(Change{Kind: ApplicationAdded, App: a})
 	p.joinAccounts(a)
 	return nil
 }

@@ -144,7 +144,7 @@ func TestAudit_FindsWhatCheckFinds(t *testing.T) {
 		"queue: violation": func(p *Partition) {
 			leaf(p).quota.SetEnforcement(true, 1)
 			leaf(p).Allocated()[1] += 100_000
-			p.journal.post(change{kind: queueUsageChanged, queue: leaf(p)})
+			p.journal.post(Change{Kind: QueueUsageChanged, Queue: leaf(p)})
 			p.UpdateViolations(time.Unix(1_000_000_000, 0))
 			leaf(p).Allocated()[1] -= 100_000
 			p.journal.order.refitQueue(leaf(p))
@@ -158,7 +158,7 @@ func TestAudit_FindsWhatCheckFinds(t *testing.T) {
 		"account: fit": func(p *Partition) {
 			x := app(p).quota.Memberships()[0].Account()
 			x.Allocated()[1] += 100_000
-			p.journal.post(change{kind: accountMembersChanged, account: x})
+			p.journal.post(Change{Kind: AccountMembersChanged, Account: x})
 			x.Allocated()[1] -= 100_000
 		},
 		"preempting: unknown": func(p *Partition) {

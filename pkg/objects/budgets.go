@@ -17,7 +17,7 @@ func (p *Partition) BudgetsOf(y *Allocation) []*budgets.Tracked { return p.budge
 // applyBudgets puts the configured budgets in force and matches all allocations again (PRE-71).
 func (p *Partition) applyBudgets() {
 	for x := range p.budgets.Each {
-		p.journal.post(change{kind: nodeBudgetsChanged, node: x.node})
+		p.journal.post(Change{Kind: NodeBudgetsChanged, Node: x.node})
 	}
 	all := p.conf.Budgets.All()
 	p.budgets = budgets.NewTracker[*Allocation](all)
@@ -35,6 +35,6 @@ func (p *Partition) applyBudgets() {
 // countInBudgets counts x in the budgets that select it. Requires: x was just bound.
 func (p *Partition) countInBudgets(x *Allocation) {
 	if !x.ask.Placeholder && p.budgets.Add(x, x.ask.Tags()) {
-		p.journal.post(change{kind: nodeBudgetsChanged, node: x.node})
+		p.journal.post(Change{Kind: NodeBudgetsChanged, Node: x.node})
 	}
 }

@@ -52,7 +52,7 @@ func (p *Partition) Expire(now time.Time) (unwanted []*Allocation) {
 	for _, a := range p.deadlines.ramping.takeDue(now) {
 		a.rampedUp = true
 		a.reindex()
-		p.journal.post(change{kind: firstStartingChanged, app: a}) // a itself may start, if no other may
+		p.journal.post(Change{Kind: FirstStartingChanged, App: a}) // a itself may start, if no other may
 	}
 	unwanted = p.completeDue(now)
 	p.expireRecords(p.deadlines.completed.Expire(now), lifecycle.ReasonRetentionOver, now)

@@ -227,7 +227,7 @@ func TestReconfigure_DifferenceEqualsRebuild(t *testing.T) {
 				}
 			}
 			to := conf()
-			if rapid.Bool().Draw(t, "mostly the same") { // one subtree is replaced
+			if rapid.Bool().Draw(t, "mostly the same") { // one subtree is Replaced
 				root := p.conf.Root
 				root.Children = slices.Clone(root.Children)
 				if i := rapid.IntRange(0, 3).Draw(t, "which"); i < len(root.Children) {
@@ -250,9 +250,9 @@ func TestReconfigure_DifferenceEqualsRebuild(t *testing.T) {
 			got := p.orderingText()
 			p.rebuildOrdering()
 			for _, q := range p.queues {
-				p.journal.post(change{kind: queueSettingsChanged, queue: q})
+				p.journal.post(Change{Kind: QueueSettingsChanged, Queue: q})
 			}
-			p.journal.post(change{kind: settingsApplied})
+			p.journal.post(Change{Kind: SettingsApplied})
 			p.rebuildClassUsage()
 			p.RefreshShares()
 			assert.DeepEqual(t, got, p.orderingText())

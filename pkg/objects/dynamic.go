@@ -45,9 +45,9 @@ func (p *Partition) CreateLeaf(path QueuePath, u security.User) error {
 		d := &dynamicQueue{parent: depth < len(parts)-1, template: template}
 		q = p.buildQueue(d.conf(parts[depth], template), q, false)
 		q.dynamic = d
-		p.journal.post(change{kind: queueStateChanged, queue: q, to: QueueCreated})
+		p.journal.post(Change{Kind: QueueStateChanged, Queue: q, To: QueueCreated})
 	}
-	p.journal.post(change{kind: queueTreeChanged})
+	p.journal.post(Change{Kind: QueueTreeChanged})
 	if p.quotas.MaxApplicationsOutdated() {
 		p.rebuildOrdering()
 	}

@@ -18,7 +18,7 @@ type gangChanges struct {
 	tries map[*Application]*TopologyTries // of gangs with a topology that wait
 }
 
-// MayReplace calls evaluate with the asks that wait and the placeholders that may be replaced of each application in
+// MayReplace calls evaluate with the asks that wait and the placeholders that may be Replaced of each application in
 // which an ask may replace a placeholder, in the order of their submission and then of their IDs, until evaluate
 // reports that it has changed something (GAN-6). An application without a result is evaluated again after a change that
 // concerns it, or after one that may free resources of a node.
@@ -75,37 +75,37 @@ func (g *gangChanges) retry() {
 // mayFit has the gangs that were refused tried again.
 func (g *gangChanges) mayFit() { g.retryRefused = len(g.refused) > 0 }
 
-// wants leaves out the changes that give no ask a placeholder to replace, and no node free resources without
+// Wants leaves out the changes that give no ask a placeholder to replace, and no node free resources without
 // nodeFreed.
-func (*gangChanges) wants() changeSet {
-	return 1<<askAdded | 1<<nominationEnded | 1<<allocationPosted | 1<<allocationResized | 1<<preemptionUnmarked |
-		1<<replacementEnded | 1<<askGroupHeld | 1<<replaced | 1<<applicationRemoved | 1<<applicationMoved |
-		1<<mayBeAllocatedChanged | 1<<nodeFreed | 1<<refusalsMayEnd
+func (*gangChanges) Wants() ChangeSet {
+	return 1<<AskAdded | 1<<NominationEnded | 1<<AllocationPosted | 1<<AllocationResized | 1<<PreemptionUnmarked |
+		1<<ReplacementEnded | 1<<AskGroupHeld | 1<<Replaced | 1<<ApplicationRemoved | 1<<ApplicationMoved |
+		1<<MayBeAllocatedChanged | 1<<NodeFreed | 1<<RefusalsMayEnd
 }
 
-func (g *gangChanges) on(c *change) {
-	switch c.kind {
-	case askAdded, nominationEnded, allocationPosted, allocationResized, preemptionUnmarked:
-		if x := c.ask; x.app.gang != nil && x.ask.TaskGroup() != "" {
+func (g *gangChanges) On(c *Change) {
+	switch c.Kind {
+	case AskAdded, NominationEnded, AllocationPosted, AllocationResized, PreemptionUnmarked:
+		if x := c.Ask; x.app.gang != nil && x.ask.TaskGroup() != "" {
 			g.add(x.app)
 		}
-	case replacementEnded:
-		g.add(c.ask.app)
-	case askGroupHeld:
-		g.add(c.group.app)
-	case applicationMoved, mayBeAllocatedChanged:
-		g.add(c.app)
-	case replaced:
-		g.replacedBy = append(g.replacedBy, c.ask)
-	case applicationRemoved:
-		delete(g.candidates, c.app)
-		delete(g.unavailable, c.app)
-		delete(g.refused, c.app)
-		delete(g.tries, c.app)
-	case nodeFreed:
+	case ReplacementEnded:
+		g.add(c.Ask.app)
+	case AskGroupHeld:
+		g.add(c.Group.app)
+	case ApplicationMoved, MayBeAllocatedChanged:
+		g.add(c.App)
+	case Replaced:
+		g.replacedBy = append(g.replacedBy, c.Ask)
+	case ApplicationRemoved:
+		delete(g.candidates, c.App)
+		delete(g.unavailable, c.App)
+		delete(g.refused, c.App)
+		delete(g.tries, c.App)
+	case NodeFreed:
 		g.retry()
 		g.mayFit()
-	case refusalsMayEnd:
+	case RefusalsMayEnd:
 		g.retry()
 	}
 }

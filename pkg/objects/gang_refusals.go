@@ -39,7 +39,7 @@ func (l GangLedger) Refuse(a *Application, members []MemberGroup, reason string)
 		c.refused = map[*Application]refusedGang{}
 	}
 	c.refused[a] = newRefusedGang(members)
-	l.p.journal.post(change{kind: gangRefused, app: a})
+	l.p.journal.post(Change{Kind: GangRefused, App: a})
 }
 
 // ExpireRefusals has RetryRefused try the gangs that were refused.

@@ -29,15 +29,15 @@ func (l GangLedger) Replace(x, y *Allocation, n *Node) {
 	if n != y.node {
 		l.hold(x, n, 1)
 	}
-	l.p.journal.post(change{kind: placeholderEnding, ask: y})
-	l.p.journal.post(change{kind: replacementAdded, ask: x})
+	l.p.journal.post(Change{Kind: PlaceholderEnding, Ask: y})
+	l.p.journal.post(Change{Kind: ReplacementAdded, Ask: x})
 }
 
 // TimeOut orders the release of placeholder y, which nothing replaces. Requires: y is not ending.
 func (l GangLedger) TimeOut(y *Allocation) {
 	l.p.gangs.ending[y] = endingPlaceholder{timedOut: true}
 	y.app.gang.CountEnding(1)
-	l.p.journal.post(change{kind: placeholderEnding, ask: y})
+	l.p.journal.post(Change{Kind: PlaceholderEnding, Ask: y})
 	l.countTimeOut(y)
 	l.p.reindex(y.app)
 }
@@ -53,10 +53,10 @@ func (l GangLedger) unlink(x *Allocation) {
 	delete(l.p.gangs.replacing, x)
 	if mark.node != y.node {
 		l.hold(x, mark.node, -1)
-		l.p.journal.post(change{kind: nodeFreed, node: mark.node})
+		l.p.journal.post(Change{Kind: NodeFreed, Node: mark.node})
 	}
 	l.p.gangs.ending[y] = endingPlaceholder{}
-	l.p.journal.post(change{kind: replacementEnded, ask: x})
+	l.p.journal.post(Change{Kind: ReplacementEnded, Ask: x})
 }
 
 // unlinkPlaceholder is unlink for the ask that replaces y.
@@ -115,7 +115,7 @@ func (l GangLedger) takeReplacement(y *Allocation) (x *Allocation, n *Node) {
 // bindReplacement binds x in the place of a placeholder that was removed.
 func (l GangLedger) bindReplacement(x *Allocation, n *Node, now time.Time) {
 	l.p.bindAndReindex(x, n, now)
-	l.p.journal.post(change{kind: replaced, ask: x})
+	l.p.journal.post(Change{Kind: Replaced, Ask: x})
 }
 
 // TakeReplaced returns the asks that were bound in the place of a placeholder since the last call, in that order. The

@@ -26,7 +26,7 @@ func newGangState() gangState {
 	return gangState{ending: map[*Allocation]endingPlaceholder{}, replacing: map[*Allocation]*Allocation{}}
 }
 
-// isEnding reports whether the release of x is ordered because it is a placeholder that is replaced or has timed out.
+// isEnding reports whether the release of x is ordered because it is a placeholder that is Replaced or has timed out.
 func (s *gangState) isEnding(x *Allocation) bool {
 	if len(s.ending) == 0 {
 		return false
@@ -128,7 +128,7 @@ func (l GangLedger) count(a *Application, by func(*gangs.Gang) (holdChanged bool
 	before := a.gang.Deadline()
 	holdChanged := by(a.gang)
 	l.p.gangs.timers.move(a, before, a.gang.Deadline())
-	l.p.journal.post(change{kind: gangCountsChanged, app: a})
+	l.p.journal.post(Change{Kind: GangCountsChanged, App: a})
 	if !holdChanged {
 		return
 	}
@@ -137,7 +137,7 @@ func (l GangLedger) count(a *Application, by func(*gangs.Gang) (holdChanged bool
 			group.hold = hold
 			a.askGroups.reindex(group)
 			l.p.Reservations().clearHeld(group)
-			l.p.journal.post(change{kind: askGroupHeld, group: group})
+			l.p.journal.post(Change{Kind: AskGroupHeld, Group: group})
 		}
 	}
 }

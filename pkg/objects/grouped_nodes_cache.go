@@ -3,7 +3,7 @@ package objects
 import "slices"
 
 // Bounds on the number of groupedNodes that are kept, and how many searches ago an own one must have been searched at
-// least to be replaced: otherwise kinds that take turns would fill one for each search.
+// least to be Replaced: otherwise kinds that take turns would fill one for each search.
 const (
 	maxShared  = 16
 	maxOwn     = 8

@@ -2,7 +2,7 @@ package objects
 
 // indexedList is a list of objects in no order, each of which has its index on it. Iteration from
 // the end, even in steps between which the list changes, misses no object that stays: a removed
-// object is replaced by the last.
+// object is Replaced by the last.
 type indexedList[T any] struct {
 	all   []*T
 	index func(*T) *int32

@@ -131,7 +131,7 @@ func (p *Partition) Resize(key AllocationKey, amounts resources.Amounts) (*Alloc
 		p.addPreempting(x, d)
 	}
 	p.reindex(a)
-	p.journal.post(change{kind: allocationResized, ask: x})
+	p.journal.post(Change{Kind: AllocationResized, Ask: x})
 	return x, nil
 }
 
@@ -146,7 +146,7 @@ func (l GangLedger) changeAsk(x *Allocation, ask *Ask) {
 	p.addPending(x)
 	x.app.queue.quota.PostPending(x.shape.Vector(), 1)
 	p.reindex(x.app)
-	p.journal.post(change{kind: allocationResized, ask: x})
+	p.journal.post(Change{Kind: AllocationResized, Ask: x})
 }
 
 // unpost subtracts x from all totals and ends its nomination or its preemption mark. x stays
@@ -287,14 +287,14 @@ func (p *Partition) post(x *Allocation, n *Node, sign int) {
 	for q := x.app.queue; q != nil; q = q.parent {
 		q.quota.Post(v, sign)
 	}
-	p.journal.post(change{kind: queueUsageChanged, queue: x.app.queue})
+	p.journal.post(Change{Kind: QueueUsageChanged, Queue: x.app.queue})
 	n.updateAvailable(&p.journal)
 	if sign > 0 {
-		p.journal.post(change{kind: allocationPosted, ask: x})
+		p.journal.post(Change{Kind: AllocationPosted, Ask: x})
 		return
 	}
-	p.journal.post(change{kind: allocationUnposted, ask: x})
-	p.journal.post(change{kind: nodeFreed, node: n})
+	p.journal.post(Change{Kind: AllocationUnposted, Ask: x})
+	p.journal.post(Change{Kind: NodeFreed, Node: n})
 }
 
 // postBound is post for an x that the queues count as pending, and then no longer do: one pass over the path instead of
@@ -306,9 +306,9 @@ func (x *Allocation) postBound(j *journal, n *Node) {
 	for q := x.app.queue; q != nil; q = q.parent {
 		q.quota.PostBound(v)
 	}
-	j.post(change{kind: queueUsageChanged, queue: x.app.queue})
+	j.post(Change{Kind: QueueUsageChanged, Queue: x.app.queue})
 	n.updateAvailable(j)
-	j.post(change{kind: allocationPosted, ask: x})
+	j.post(Change{Kind: AllocationPosted, Ask: x})
 }
 
 // postAllocated adds v to what n has allocated (sign 1) or subtracts it (sign -1), and keeps the deficit of root. It
@@ -331,7 +331,7 @@ func (x *Allocation) postInApplication(j *journal, v resources.Vector, sign int)
 	}
 	for _, m := range x.app.quota.Memberships() {
 		m.Account().Post(v, sign)
-		j.post(change{kind: accountUsageChanged, account: m.Account()})
+		j.post(Change{Kind: AccountUsageChanged, Account: m.Account()})
 	}
 }
 

@@ -31,16 +31,16 @@ func postRunning(p *Partition, a *Application, runs bool) {
 	if inQueues != 0 {
 		for q := a.queue; q != nil; q = q.parent {
 			q.quota.PostRunning(inQueues)
-			p.journal.post(change{kind: queueRunningChanged, queue: q})
+			p.journal.post(Change{Kind: QueueRunningChanged, Queue: q})
 		}
 	}
 	if inLimits != 0 {
 		for _, m := range a.quota.Memberships() {
 			m.Account().PostRunning(inLimits)
-			p.journal.post(change{kind: accountRunningChanged, account: m.Account()})
+			p.journal.post(Change{Kind: AccountRunningChanged, Account: m.Account()})
 		}
 	}
-	p.journal.post(change{kind: runningChanged, app: a})
+	p.journal.post(Change{Kind: RunningChanged, App: a})
 	if p.quotas.HasMaxApplications() {
 		p.updateMaxAppsChecks(a)
 		p.reindex(a)

@@ -90,7 +90,7 @@ func MoveApplication(p *Partition, a *Application, to *Queue) {
 	p.updateRunning(a)
 	p.deadlines.ramping.add(a)
 	p.reindex(a)
-	p.journal.post(change{kind: applicationMoved, app: a, queue: from})
+	p.journal.post(Change{Kind: ApplicationMoved, App: a, Queue: from})
 	p.prune(from)
 }
 
@@ -107,7 +107,7 @@ func leaveLeaf(p *Partition, a *Application) {
 	q.apps.Reindex(a, false)
 	if first := q.FirstStarting(); first != before && first != nil {
 		p.reindex(first)
-		p.journal.post(change{kind: firstStartingChanged, app: first})
+		p.journal.post(Change{Kind: FirstStartingChanged, App: first})
 	}
 }
 

@@ -26,7 +26,7 @@ func (p *Partition) AddNode(id NodeID, total resources.Amounts, attributes map[s
 	p.nodes[id] = n
 	p.lists.nodes.add(n)
 	n.registered = true
-	p.journal.post(change{kind: nodeAdded, node: n})
+	p.journal.post(Change{Kind: NodeAdded, Node: n})
 	p.SetSchedulable(n, schedulable)
 	return nil
 }
@@ -49,14 +49,14 @@ func (p *Partition) SetSchedulable(n *Node, schedulable bool) {
 		return
 	}
 	n.schedulable = schedulable
-	p.journal.post(change{kind: schedulabilityChanged, node: n})
+	p.journal.post(Change{Kind: SchedulabilityChanged, Node: n})
 	if !schedulable {
 		clearEach(n.extra.nominees, func(x *Allocation) bool { return !n.Accepts(x.shape) }, p.ClearNomination)
 		p.Reservations().clearUnsuitable(n)
 		p.Gangs().unlinkOn(n, func(x *Allocation) bool { return !n.Accepts(x.shape) })
 		return
 	}
-	p.journal.post(change{kind: nodeFreed, node: n})
+	p.journal.post(Change{Kind: NodeFreed, Node: n})
 }
 
 // SetAttributes replaces the attributes of a node. Allocations stay, even if their constraints do not admit the node
@@ -84,11 +84,11 @@ func SetRefusedKinds(p *Partition, n *Node, kinds map[string]bool) {
 func setNodeInfo(p *Partition, n *Node, attributes map[string]string, info *constraints.Node) {
 	n.setInfo(attributes, info)
 	n.rejected = p.shapes.Rejecting(info)
-	p.journal.post(change{kind: nodeAttributesChanged, node: n})
+	p.journal.post(Change{Kind: NodeAttributesChanged, Node: n})
 	clearEach(n.extra.nominees, func(x *Allocation) bool { return !n.Accepts(x.shape) }, p.ClearNomination)
 	p.Reservations().clearUnsuitable(n)
 	p.Gangs().unlinkOn(n, func(x *Allocation) bool { return !n.Accepts(x.shape) })
-	p.journal.post(change{kind: nodeFreed, node: n})
+	p.journal.post(Change{Kind: NodeFreed, Node: n})
 }
 
 // RemoveNode removes a node with everything on it, and returns its former allocations in key order
@@ -114,8 +114,8 @@ func (p *Partition) RemoveNode(id NodeID, now time.Time) ([]*Allocation, error) 
 	delete(p.nodes, id)
 	p.lists.nodes.remove(n)
 	n.registered = false
-	p.journal.post(change{kind: nodeRemoved, node: n})
-	p.journal.post(change{kind: capacityChanged, queue: p.root})
+	p.journal.post(Change{Kind: NodeRemoved, Node: n})
+	p.journal.post(Change{Kind: CapacityChanged, Queue: p.root})
 	p.names.Release(n.total, resources.Cluster)
 	return released, nil
 }
@@ -139,8 +139,8 @@ func (p *Partition) resizeNode(n *Node, total resources.Amounts) error {
 	p.root.quota.PostDeficit(n.allocated, n.total, 1)
 	n.updateAvailable(&p.journal)
 	p.Reservations().clearUnsuitable(n)
-	p.journal.post(change{kind: nodeFreed, node: n})
-	p.journal.post(change{kind: capacityChanged, queue: p.root})
+	p.journal.post(Change{Kind: NodeFreed, Node: n})
+	p.journal.post(Change{Kind: CapacityChanged, Queue: p.root})
 	p.names.Release(before, resources.Cluster)
 	return nil
 }
@@ -148,7 +148,7 @@ func (p *Partition) resizeNode(n *Node, total resources.Amounts) error {
 // updateAvailable updates what depends on the quantities of n after one of them changed.
 func (n *Node) updateAvailable(j *journal) {
 	n.available.Difference(n.total, n.allocated, n.occupied)
-	j.post(change{kind: nodeUsageChanged, node: n})
+	j.post(Change{Kind: NodeUsageChanged, Node: n})
 }
 
 // fitNode computes the shapes that fit n.
@@ -228,7 +228,7 @@ func (p *Partition) AddForeign(f Foreign) error {
 	n.foreign[f.Key] = &f
 	n.occupied.Add(used)
 	n.updateAvailable(&p.journal)
-	p.journal.post(change{kind: foreignAdded, node: n, foreign: &f})
+	p.journal.post(Change{Kind: ForeignAdded, Node: n, Foreign: &f})
 	return nil
 }
 
@@ -245,7 +245,7 @@ func (p *Partition) RemoveForeign(key AllocationKey) (f *Foreign, ok bool) {
 	n.occupied.Sub(was)
 	n.updateAvailable(&p.journal)
 	p.names.Release(was, resources.Cluster)
-	p.journal.post(change{kind: foreignRemoved, node: n, foreign: f})
-	p.journal.post(change{kind: nodeFreed, node: n})
+	p.journal.post(Change{Kind: ForeignRemoved, Node: n, Foreign: f})
+	p.journal.post(Change{Kind: NodeFreed, Node: n})
 	return f, true
 }

@@ -30,7 +30,7 @@ func SetStopped(p *Partition, q *Queue, isStopped func(QueuePath) bool) {
 	changed := q.policy.stopped != stopped
 	q.policy.stopped = stopped
 	if changed {
-		p.journal.post(change{kind: queueChanged, queue: q})
+		p.journal.post(Change{Kind: QueueChanged, Queue: q})
 		for _, a := range q.Applications() {
 			holdChanged(p, a)
 		}
@@ -48,7 +48,7 @@ func SetDrained(p *Partition, q *Queue, isDrained func(QueuePath) bool) {
 	drained := isDrained(q.path) || q.parent != nil && q.parent.drained
 	if q.drained != drained {
 		q.drained = drained
-		p.journal.post(change{kind: queueChanged, queue: q})
+		p.journal.post(Change{Kind: QueueChanged, Queue: q})
 	}
 	for _, child := range q.Children() {
 		SetDrained(p, child, isDrained)
@@ -62,14 +62,14 @@ func (n *Node) Cordoned() bool { return n.cordoned }
 func SetCordoned(p *Partition, n *Node, cordoned bool) {
 	if n.cordoned != cordoned {
 		n.cordoned = cordoned
-		p.journal.post(change{kind: nodeUsageChanged, node: n}) // whether it is schedulable need not have changed
+		p.journal.post(Change{Kind: NodeUsageChanged, Node: n}) // whether it is schedulable need not have changed
 	}
 }
 
 // holdChanged posts that a is held now, or no longer.
 func holdChanged(p *Partition, a *Application) {
 	p.reindex(a)
-	p.journal.post(change{kind: mayBeAllocatedChanged, app: a})
+	p.journal.post(Change{Kind: MayBeAllocatedChanged, App: a})
 }
 
 // Draining reports whether an operator drains n (OPS-10).
@@ -79,7 +79,7 @@ func (n *Node) Draining() bool { return n.draining }
 func SetDraining(p *Partition, n *Node, draining bool) {
 	if n.draining != draining {
 		n.draining = draining
-		p.journal.post(change{kind: nodeUsageChanged, node: n})
+		p.journal.post(Change{Kind: NodeUsageChanged, Node: n})
 	}
 }
 

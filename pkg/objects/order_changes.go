@@ -23,52 +23,52 @@ type ordering struct {
 	fitScratch          feasibility.Mask // buffer of refitAccount
 }
 
-func (*ordering) wants() changeSet {
-	return 1<<nodeAdded | 1<<nodeRemoved | 1<<nodeUsageChanged | 1<<nodeAttributesChanged | 1<<schedulabilityChanged |
-		1<<capacityChanged | 1<<queueUsageChanged | 1<<queueSettingsChanged | 1<<queueRunningChanged | 1<<quotasChanged |
-		1<<queueTreeChanged | 1<<resourceAdded | 1<<accountUsageChanged | 1<<accountRunningChanged |
-		1<<accountMembersChanged | 1<<rebuilding
+func (*ordering) Wants() ChangeSet {
+	return 1<<NodeAdded | 1<<NodeRemoved | 1<<NodeUsageChanged | 1<<NodeAttributesChanged | 1<<SchedulabilityChanged |
+		1<<CapacityChanged | 1<<QueueUsageChanged | 1<<QueueSettingsChanged | 1<<QueueRunningChanged | 1<<QuotasChanged |
+		1<<QueueTreeChanged | 1<<ResourceAdded | 1<<AccountUsageChanged | 1<<AccountRunningChanged |
+		1<<AccountMembersChanged | 1<<Rebuilding
 }
 
-func (o *ordering) on(c *change) {
-	switch c.kind {
-	case nodeUsageChanged:
-		o.nodeUsageChanged(c.node)
-	case nodeAdded:
-		o.reindexNode(c.node)
-	case nodeRemoved: // it was made unschedulable before
-		o.unschedulable.Reindex(c.node, false)
-	case nodeAttributesChanged:
-		o.fitNode(c.node)
-		o.reindexNode(c.node)
-	case schedulabilityChanged:
-		o.schedulabilityChanged(c.node)
-	case queueUsageChanged:
-		for q := c.queue; q != nil; q = q.parent {
+func (o *ordering) On(c *Change) {
+	switch c.Kind {
+	case NodeUsageChanged:
+		o.nodeUsageChanged(c.Node)
+	case NodeAdded:
+		o.reindexNode(c.Node)
+	case NodeRemoved: // it was made unschedulable before
+		o.unschedulable.Reindex(c.Node, false)
+	case NodeAttributesChanged:
+		o.fitNode(c.Node)
+		o.reindexNode(c.Node)
+	case SchedulabilityChanged:
+		o.schedulabilityChanged(c.Node)
+	case QueueUsageChanged:
+		for q := c.Queue; q != nil; q = q.parent {
 			o.refitQueue(q)
 		}
-	case queueSettingsChanged:
-		o.refitQueue(c.queue)
-	case queueRunningChanged:
-		if c.queue.quota.MaxApplications() > 0 {
-			o.refitQueue(c.queue)
+	case QueueSettingsChanged:
+		o.refitQueue(c.Queue)
+	case QueueRunningChanged:
+		if c.Queue.quota.MaxApplications() > 0 {
+			o.refitQueue(c.Queue)
 		}
-	case capacityChanged, quotasChanged:
-		o.refitQueue(c.queue)
+	case CapacityChanged, QuotasChanged:
+		o.refitQueue(c.Queue)
 		o.sharesStale = true
-	case queueTreeChanged, resourceAdded:
+	case QueueTreeChanged, ResourceAdded:
 		o.sharesStale = true
-	case accountUsageChanged:
-		if c.account.LimitsResources() {
-			o.refitAccount(c.account)
+	case AccountUsageChanged:
+		if c.Account.LimitsResources() {
+			o.refitAccount(c.Account)
 		}
-	case accountRunningChanged:
-		if c.account.LimitsApplications() {
-			o.refitAccount(c.account)
+	case AccountRunningChanged:
+		if c.Account.LimitsApplications() {
+			o.refitAccount(c.Account)
 		}
-	case accountMembersChanged: // the caller indexes the member
-		c.account.Refit(o.shapes, o.names.Len(), &o.fitScratch)
-	case rebuilding: // the rebuild indexes all nodes, sets all denominators and builds all accounts
+	case AccountMembersChanged: // the caller indexes the member
+		c.Account.Refit(o.shapes, o.names.Len(), &o.fitScratch)
+	case Rebuilding: // the rebuild indexes all nodes, sets all denominators and builds all accounts
 		o.joining, o.sharesStale, o.refitAccounts = nil, false, nil
 	}
 }

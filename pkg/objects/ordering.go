@@ -14,7 +14,7 @@ import (
 // than before.
 func (p *Partition) reindex(a *Application) {
 	if a.reindex() {
-		p.journal.post(change{kind: firstStartingChanged, app: a})
+		p.journal.post(Change{Kind: FirstStartingChanged, App: a})
 	}
 	o := &p.journal.order
 	for len(o.refitAccounts) > 0 {

@@ -90,6 +90,9 @@ func NewPartitionWithOptions(conf configs.Partition, opt Options) *Partition {
 		shapes: feasibility.NewTable(opt.Shapes), marks: newMarks(), deadlines: newDeadlines(opt.Lifetimes),
 		gangs: newGangState(),
 	}
+	for _, x := range p.journal.consumers() {
+		p.journal.attach(x)
+	}
 	p.journal.order.schedulable.Order = &nodeOrder
 	p.journal.order.unschedulable.Order = &nodeOrder
 	p.lists.setIndexes()
@@ -120,7 +123,7 @@ func (p *Partition) buildQueue(conf configs.Queue, parent *Queue, managed bool) 
 		parent.addChild(q)
 	}
 	p.internNames(q)
-	p.journal.post(change{kind: queueSettingsChanged, queue: q})
+	p.journal.post(Change{Kind: QueueSettingsChanged, Queue: q})
 	for _, c := range conf.Children {
 		p.buildQueue(c, q, managed)
 	}

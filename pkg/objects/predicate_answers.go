@@ -56,18 +56,18 @@ func (n *Node) ForgetAnswers() { n.answers = nil }
 // Core knows (NOD-41).
 type answerChanges struct{}
 
-// wants leaves out the changes that are about no node, follow from a command about it, or change its usage too.
-func (answerChanges) wants() changeSet {
-	return 1<<nodeUsageChanged | 1<<preemptionMarked | 1<<placeholderEnding | 1<<allocationTagged
+// Wants leaves out the changes that are about no node, follow from a command about it, or change its usage too.
+func (answerChanges) Wants() ChangeSet {
+	return 1<<NodeUsageChanged | 1<<PreemptionMarked | 1<<PlaceholderEnding | 1<<AllocationTagged
 }
 
-func (answerChanges) on(c *change) {
-	switch c.kind {
-	case nodeUsageChanged:
-		c.node.ForgetAnswers()
-	case preemptionMarked, placeholderEnding, allocationTagged:
-		if c.ask.node != nil {
-			c.ask.node.ForgetAnswers()
+func (answerChanges) On(c *Change) {
+	switch c.Kind {
+	case NodeUsageChanged:
+		c.Node.ForgetAnswers()
+	case PreemptionMarked, PlaceholderEnding, AllocationTagged:
+		if c.Ask.node != nil {
+			c.Ask.node.ForgetAnswers()
 		}
 	}
 }

@@ -62,7 +62,7 @@ func (p *Partition) DryRunPreempt(x *Allocation, n *Node, victims []*Allocation)
 			p.removePreempting(y)
 		}
 		p.removeNomination(x)
-		p.journal.post(change{kind: nodeRestored, node: n})
+		p.journal.post(Change{Kind: NodeRestored, Node: n})
 		p.journal.preemption.generation = generation
 	}
 }
@@ -75,7 +75,7 @@ func (p *Partition) addNomination(x *Allocation, n *Node, now time.Time) {
 	c.nominees = append(c.nominees, x)
 	c.held.Add(x.shape.Vector())
 	n.updateAvailable(&p.journal)
-	p.journal.post(change{kind: nominationAdded, ask: x, node: n})
+	p.journal.post(Change{Kind: NominationAdded, Ask: x, Node: n})
 }
 
 // removeNomination reverts addNomination.
@@ -87,7 +87,7 @@ func (p *Partition) removeNomination(x *Allocation) {
 	x.app.queue.quota.PostNominated(x.shape.Vector(), -1)
 	c.held.Sub(x.shape.Vector())
 	n.updateAvailable(&p.journal)
-	p.journal.post(change{kind: nominationRemoved, ask: x, node: n})
+	p.journal.post(Change{Kind: NominationRemoved, Ask: x, Node: n})
 }
 
 // nomination is the node for which an ask is nominated, and the time of the nomination.
@@ -108,8 +108,8 @@ func (p *Partition) addPreempting(x *Allocation, d preemptionMark) {
 	for q := x.app.queue; q != nil; q = q.parent {
 		q.quota.PostPreempting(x.shape.Vector(), d.overdue, 1)
 	}
-	p.journal.post(change{kind: queuePreemptingChanged, queue: x.app.queue})
-	p.journal.post(change{kind: preemptionMarked, ask: x})
+	p.journal.post(Change{Kind: QueuePreemptingChanged, Queue: x.app.queue})
+	p.journal.post(Change{Kind: PreemptionMarked, Ask: x})
 }
 
 // ClearNomination ends the nomination of x, if it has one.
@@ -120,8 +120,8 @@ func (p *Partition) ClearNomination(x *Allocation) {
 	}
 	since := p.marks.nominated[x].at
 	p.removeNomination(x)
-	p.journal.post(change{kind: nominationEnded, ask: x, node: n, since: since})
-	p.journal.post(change{kind: nodeFreed, node: n})
+	p.journal.post(Change{Kind: NominationEnded, Ask: x, Node: n, Since: since})
+	p.journal.post(Change{Kind: NodeFreed, Node: n})
 }
 
 // clearEach calls clear, which may remove it from the list, with each of a list for which ends returns true.
@@ -158,8 +158,8 @@ func (p *Partition) removePreempting(x *Allocation) {
 	for q := x.app.queue; q != nil; q = q.parent {
 		q.quota.PostPreempting(x.shape.Vector(), d.overdue, -1)
 	}
-	p.journal.post(change{kind: queuePreemptingChanged, queue: x.app.queue})
-	p.journal.post(change{kind: preemptionUnmarked, ask: x})
+	p.journal.post(Change{Kind: QueuePreemptingChanged, Queue: x.app.queue})
+	p.journal.post(Change{Kind: PreemptionUnmarked, Ask: x})
 }
 
 // Preempting reports whether x is marked for preemption and not released yet.

@@ -118,8 +118,8 @@ func (c *preemptionChanges) addChangedNode(n *Node) {
 }
 
 // askAdded: another ask may be evaluated for the group, and a gang has another size.
-func (c *preemptionChanges) askAdded(x *Allocation, in groupPosition) {
-	if in == insideGroup || in == lastOfGroup && x.PreemptsAsGang() {
+func (c *preemptionChanges) askAdded(x *Allocation, in GroupPosition) {
+	if in == InsideGroup || in == LastOfGroup && x.PreemptsAsGang() {
 		c.generation++
 		c.addFirstAskChange(x.group)
 	}
@@ -145,65 +145,65 @@ func (c *preemptionChanges) mayPreemptChanged(a *Application) {
 	}
 }
 
-// wants leaves out what matters to no search for victims: the quantities of nodes that follow from a change are
+// Wants leaves out what matters to no search for victims: the quantities of nodes that follow from a change are
 // changes of their own, and quotas are read at each evaluation.
-func (*preemptionChanges) wants() changeSet {
-	return 1<<askAdded | 1<<askRemoved | 1<<nominationEnded | 1<<preemptionMarked | 1<<preemptionUnmarked |
-		1<<placeholderEnding | 1<<askGroupHeld | 1<<nodeAdded | 1<<nodeRemoved | 1<<nodeUsageChanged |
-		1<<schedulabilityChanged | 1<<nodeAttributesChanged | 1<<nodeBudgetsChanged | 1<<quotasChanged |
-		1<<applicationMoved | 1<<mayPreemptChanged | 1<<mayBeAllocatedChanged | 1<<applicationRemoved |
-		1<<runningChanged | 1<<firstStartingChanged | 1<<rebuilding | 1<<configurationChanged
+func (*preemptionChanges) Wants() ChangeSet {
+	return 1<<AskAdded | 1<<AskRemoved | 1<<NominationEnded | 1<<PreemptionMarked | 1<<PreemptionUnmarked |
+		1<<PlaceholderEnding | 1<<AskGroupHeld | 1<<NodeAdded | 1<<NodeRemoved | 1<<NodeUsageChanged |
+		1<<SchedulabilityChanged | 1<<NodeAttributesChanged | 1<<NodeBudgetsChanged | 1<<QuotasChanged |
+		1<<ApplicationMoved | 1<<MayPreemptChanged | 1<<MayBeAllocatedChanged | 1<<ApplicationRemoved |
+		1<<RunningChanged | 1<<FirstStartingChanged | 1<<Rebuilding | 1<<ConfigurationChanged
 }
 
-func (c *preemptionChanges) on(was *change) {
-	switch was.kind {
-	case nodeUsageChanged, schedulabilityChanged, nodeAttributesChanged:
+func (c *preemptionChanges) On(was *Change) {
+	switch was.Kind {
+	case NodeUsageChanged, SchedulabilityChanged, NodeAttributesChanged:
 		c.generation++
-		c.addChangedNode(was.node)
-	case askAdded:
-		c.askAdded(was.ask, was.position)
-	case askRemoved:
-		c.askRemoved(was.ask, was.group)
-	case nominationEnded:
-		c.endedNominations = append(c.endedNominations, EndedNomination{was.ask, was.node, was.since})
-		c.addPreemptor(was.ask.group)
-		c.addFirstAskChange(was.ask.group)
-	case preemptionMarked:
-		c.marked = append(c.marked, was.ask)
+		c.addChangedNode(was.Node)
+	case AskAdded:
+		c.askAdded(was.Ask, was.Position)
+	case AskRemoved:
+		c.askRemoved(was.Ask, was.Group)
+	case NominationEnded:
+		c.endedNominations = append(c.endedNominations, EndedNomination{was.Ask, was.Node, was.Since})
+		c.addPreemptor(was.Ask.group)
+		c.addFirstAskChange(was.Ask.group)
+	case PreemptionMarked:
+		c.marked = append(c.marked, was.Ask)
 		c.generation++
-		c.addChangedNode(was.ask.node)
-	case preemptionUnmarked:
-		c.unmarked = append(c.unmarked, was.ask)
+		c.addChangedNode(was.Ask.node)
+	case PreemptionUnmarked:
+		c.unmarked = append(c.unmarked, was.Ask)
 		c.generation++
-		c.addChangedNode(was.ask.node)
-	case placeholderEnding: // no ending placeholder is a victim, so a victim unit may be complete without it
+		c.addChangedNode(was.Ask.node)
+	case PlaceholderEnding: // no ending placeholder is a victim, so a victim unit may be complete without it
 		c.generation++
-		c.addChangedNode(was.ask.node)
-	case askGroupHeld: // asks no longer held back may preempt, and the delays of those that are do not matter
+		c.addChangedNode(was.Ask.node)
+	case AskGroupHeld: // asks no longer held back may preempt, and the delays of those that are do not matter
 		c.generation++
-		c.addPreemptor(was.group)
-		c.addFirstAskChange(was.group)
-	case nodeAdded:
+		c.addPreemptor(was.Group)
+		c.addFirstAskChange(was.Group)
+	case NodeAdded:
 		c.nodeCount++
 		c.nodeSetGeneration++
-	case nodeRemoved:
+	case NodeRemoved:
 		c.nodeCount--
 		c.nodeSetGeneration++
-	case nodeBudgetsChanged:
-		c.addChangedNode(was.node)
-	case quotasChanged:
+	case NodeBudgetsChanged:
+		c.addChangedNode(was.Node)
+	case QuotasChanged:
 		c.generation++
-		for _, a := range was.queue.byID {
+		for _, a := range was.Queue.byID {
 			c.mayPreemptChanged(a)
 		}
-	case mayPreemptChanged:
-		c.mayPreemptChanged(was.app)
-	case mayBeAllocatedChanged: // the asks of the application are evaluated again
+	case MayPreemptChanged:
+		c.mayPreemptChanged(was.App)
+	case MayBeAllocatedChanged: // the asks of the application are evaluated again
 		c.generation++
-		c.mayPreemptChanged(was.app)
-	case applicationMoved, applicationRemoved, runningChanged, firstStartingChanged, rebuilding:
+		c.mayPreemptChanged(was.App)
+	case ApplicationMoved, ApplicationRemoved, RunningChanged, FirstStartingChanged, Rebuilding:
 		c.generation++
-	case configurationChanged:
+	case ConfigurationChanged:
 		c.generation++
 		c.configGeneration++
 	}

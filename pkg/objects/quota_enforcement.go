@@ -16,7 +16,7 @@ type enforcement struct {
 func (p *Partition) UpdateViolations(now time.Time) {
 	p.journal.enforcement.Update(now, func(x *quota.Queue) {
 		if q := p.queueOf(x); q != nil {
-			p.journal.post(change{kind: queueChanged, queue: q})
+			p.journal.post(Change{Kind: QueueChanged, Queue: q})
 		}
 	})
 }
@@ -29,7 +29,7 @@ func (p *Partition) TakeDueForEnforcement(now time.Time) *Queue {
 			return nil
 		}
 		q := p.queueOf(x)
-		p.journal.post(change{kind: queueChanged, queue: q})
+		p.journal.post(Change{Kind: QueueChanged, Queue: q})
 		if search {
 			return q
 		}
@@ -44,21 +44,21 @@ func (p *Partition) queueOf(x *quota.Queue) *Queue {
 	return nil
 }
 
-// wants leaves out the changes that change neither a max nor what is above it. A dynamic leaf, whose quotas tags
+// Wants leaves out the changes that change neither a max nor what is above it. A dynamic leaf, whose quotas tags
 // change, has no enforced max.
-func (*enforcement) wants() changeSet {
-	return 1<<queueUsageChanged | 1<<queuePreemptingChanged | 1<<queueSettingsChanged | 1<<settingsApplied
+func (*enforcement) Wants() ChangeSet {
+	return 1<<QueueUsageChanged | 1<<QueuePreemptingChanged | 1<<QueueSettingsChanged | 1<<SettingsApplied
 }
 
-func (e *enforcement) on(c *change) {
-	switch c.kind {
-	case queueUsageChanged, queuePreemptingChanged:
-		for q := c.queue; q != nil; q = q.parent {
+func (e *enforcement) On(c *Change) {
+	switch c.Kind {
+	case QueueUsageChanged, QueuePreemptingChanged:
+		for q := c.Queue; q != nil; q = q.parent {
 			e.Recheck(&q.quota)
 		}
-	case queueSettingsChanged:
-		e.RecheckSettings(&c.queue.quota)
-	case settingsApplied:
+	case QueueSettingsChanged:
+		e.RecheckSettings(&c.Queue.quota)
+	case SettingsApplied:
 		e.ApplySettings()
 	}
 }

@@ -13,7 +13,7 @@ func (p *Partition) QuotaShortfalls(x *Allocation) []quota.Shortfall {
 	return x.app.Constraints().Shortfalls(x.shape.Vector(), p.marks.outlook(x))
 }
 
-// outlook is what will change before x is placed. Nominees of lower priority may be replaced by x (PRE-76).
+// outlook is what will change before x is placed. Nominees of lower priority may be Replaced by x (PRE-76).
 func (m *marks) outlook(x *Allocation) quota.Outlook {
 	nominees := func(outranked bool) iter.Seq2[*quota.Application, resources.Vector] {
 		return func(yield func(*quota.Application, resources.Vector) bool) {

@@ -71,7 +71,7 @@ func (p *Partition) updateQuotas(q *Queue, conf configs.Queue) {
 	}
 	q.setConf(&conf)
 	p.internNames(q)
-	p.journal.post(change{kind: quotasChanged, queue: q})
+	p.journal.post(Change{Kind: QuotasChanged, Queue: q})
 	if p.quotas.MaxApplicationsOutdated() { // the first max applications of the partition
 		p.rebuildOrdering()
 		return

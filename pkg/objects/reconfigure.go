@@ -123,7 +123,7 @@ func (p *Partition) Reconfigure(conf configs.Partition, prepared *Difference) er
 	defer p.names.UnpinNumbers()
 	budgetsChanged := !p.conf.Budgets.Equal(conf.Budgets)
 	p.conf = conf
-	p.journal.post(change{kind: configurationChanged})
+	p.journal.post(Change{Kind: ConfigurationChanged})
 	if budgetsChanged {
 		p.applyBudgets()
 	}
@@ -166,10 +166,10 @@ func (p *Partition) prune(q *Queue) {
 		delete(p.queues, q.path)
 		p.lists.queues.remove(q)
 		q.removed = true
-		p.journal.post(change{kind: queueChanged, queue: q})
+		p.journal.post(Change{Kind: QueueChanged, Queue: q})
 		q.releaseNames(p.names)
 		p.quotas.CountSettings(&q.quota, true)
-		p.journal.post(change{kind: queueStateChanged, queue: q, to: QueueRemoved})
+		p.journal.post(Change{Kind: QueueStateChanged, Queue: q, To: QueueRemoved})
 		q = q.parent
 	}
 }

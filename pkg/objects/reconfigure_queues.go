@@ -100,11 +100,11 @@ func (r *reload) drainQueue(q *Queue) {
 	} else {
 		q.draining = true
 		r.visited[at].changed = true
-		r.p.journal.post(change{kind: queueChanged, queue: q})
+		r.p.journal.post(Change{Kind: QueueChanged, Queue: q})
 	}
 	r.p.prune(q)
 	if q.draining && !was && !q.removed {
-		r.p.journal.post(change{kind: queueStateChanged, queue: q, to: QueueDraining})
+		r.p.journal.post(Change{Kind: QueueStateChanged, Queue: q, To: QueueDraining})
 	}
 }
 
@@ -129,10 +129,10 @@ func (r *reload) changeSettings(at int, conf *configs.Queue, managed bool) {
 	q.managed = managed
 	if managed && q.draining {
 		q.draining = false
-		p.journal.post(change{kind: queueStateChanged, queue: q, to: QueueRestored})
+		p.journal.post(Change{Kind: QueueStateChanged, Queue: q, To: QueueRestored})
 	}
 	p.internNames(q)
-	p.journal.post(change{kind: queueSettingsChanged, queue: q})
+	p.journal.post(Change{Kind: QueueSettingsChanged, Queue: q})
 	m.reorder = m.reorder || before.leaf != q.policy.leaf || before.sort != q.policy.sort ||
 		before.prioritySort != q.policy.prioritySort || q.policy.sort == policies.Fair && guaranteeChanged
 	if m.reorder {
@@ -152,7 +152,7 @@ func (r *reload) updateLeaves(q *Queue) {
 			}
 		case !c.Leaf() && c.conf.ChildTemplate == nil:
 			r.visit(c)
-			r.p.journal.post(change{kind: queueChanged, queue: c})
+			r.p.journal.post(Change{Kind: QueueChanged, Queue: c})
 			r.updateLeaves(c)
 		}
 	}
@@ -164,11 +164,11 @@ func (r *reload) finish(global bool) {
 	if global || r.limitsChanged || p.quotas.MaxApplicationsOutdated() {
 		for _, q := range p.queues {
 			p.applySettings(q)
-			p.journal.post(change{kind: queueSettingsChanged, queue: q})
+			p.journal.post(Change{Kind: QueueSettingsChanged, Queue: q})
 		}
 		p.rebuildOrdering()
 		p.rebuildClassUsage()
-		p.journal.post(change{kind: settingsApplied})
+		p.journal.post(Change{Kind: SettingsApplied})
 		return
 	}
 	for _, q := range r.mayPreemptChanged {
@@ -180,7 +180,7 @@ func (r *reload) finish(global bool) {
 			r.reindex(m)
 		}
 	}
-	p.journal.post(change{kind: settingsApplied})
+	p.journal.post(Change{Kind: SettingsApplied})
 	if r.classQuotasChanged {
 		p.rebuildClassUsage()
 	} else {
@@ -231,7 +231,7 @@ func (r *reload) reindex(m visitedQueue) {
 	if m.changed {
 		if len(q.byID) > 0 { // starting an iteration of an empty map costs more than the comparison
 			for _, a := range q.byID {
-				p.journal.post(change{kind: mayPreemptChanged, app: a})
+				p.journal.post(Change{Kind: MayPreemptChanged, App: a})
 			}
 		}
 	}
@@ -271,7 +271,7 @@ func (r *reload) refreshMayPreempt(q *Queue) {
 	q.updatePolicy(&r.p.conf)
 	if q.policy.mayPreempt {
 		for _, a := range q.byID {
-			r.p.journal.post(change{kind: mayPreemptChanged, app: a})
+			r.p.journal.post(Change{Kind: MayPreemptChanged, App: a})
 		}
 	}
 	for _, c := range q.byName {

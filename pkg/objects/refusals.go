@@ -31,7 +31,7 @@ func SetRefusingNodes(p *Partition, x *Allocation, nodes []string) {
 		p.addPending(x)
 		p.reindex(x.app)
 	}
-	p.journal.post(change{kind: allocationResized, ask: x})
+	p.journal.post(Change{Kind: AllocationResized, Ask: x})
 }
 
 // FitsButRefuses reports whether n would fit an ask of s now if it had not refused it, or asks of its kind.

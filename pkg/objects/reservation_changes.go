@@ -35,22 +35,22 @@ func (l ReservationLedger) ForgetChanges() { l.p.journal.reserving.mayChange = f
 // more records that more may be possible than before, for asks with a reservation and for others.
 func (r *reservationChanges) more() { r.mayPlace, r.mayChange = true, true }
 
-// wants leaves out the changes that free nothing and block no ask by themselves.
-func (*reservationChanges) wants() changeSet {
-	return 1<<reservationEnded | 1<<askAdded | 1<<nominationEnded | 1<<reservationAdded | 1<<allocationPosted |
-		1<<allocationUnposted | 1<<replacementEnded | 1<<askGroupHeld | 1<<nodeAdded | 1<<nodeRemoved |
-		1<<nodeUsageChanged | 1<<nodeFreed | 1<<schedulabilityChanged | 1<<nodeAttributesChanged | 1<<capacityChanged |
-		1<<quotasChanged | 1<<queueSettingsChanged | 1<<applicationStateChanged | 1<<runningChanged |
-		1<<firstStartingChanged | 1<<configurationChanged | 1<<settingsApplied | 1<<rebuilding | 1<<refusalsMayEnd |
-		1<<accountMembersChanged | 1<<applicationMoved | 1<<mayBeAllocatedChanged
+// Wants leaves out the changes that free nothing and block no ask by themselves.
+func (*reservationChanges) Wants() ChangeSet {
+	return 1<<ReservationEnded | 1<<AskAdded | 1<<NominationEnded | 1<<ReservationAdded | 1<<AllocationPosted |
+		1<<AllocationUnposted | 1<<ReplacementEnded | 1<<AskGroupHeld | 1<<NodeAdded | 1<<NodeRemoved |
+		1<<NodeUsageChanged | 1<<NodeFreed | 1<<SchedulabilityChanged | 1<<NodeAttributesChanged | 1<<CapacityChanged |
+		1<<QuotasChanged | 1<<QueueSettingsChanged | 1<<ApplicationStateChanged | 1<<RunningChanged |
+		1<<FirstStartingChanged | 1<<ConfigurationChanged | 1<<SettingsApplied | 1<<Rebuilding | 1<<RefusalsMayEnd |
+		1<<AccountMembersChanged | 1<<ApplicationMoved | 1<<MayBeAllocatedChanged
 }
 
-func (r *reservationChanges) on(c *change) {
-	switch c.kind {
-	case askAdded, allocationPosted, nodeRemoved, nodeUsageChanged:
+func (r *reservationChanges) On(c *Change) {
+	switch c.Kind {
+	case AskAdded, AllocationPosted, NodeRemoved, NodeUsageChanged:
 		r.mayChange = true
-	case reservationEnded:
-		r.ended = append(r.ended, EndedReservation{c.ask, c.node, c.since, c.end})
+	case ReservationEnded:
+		r.ended = append(r.ended, EndedReservation{c.Ask, c.Node, c.Since, c.End})
 		r.more()
 	default: // an application that has entered a state may be ramped up; a new reservation may have ended another
 		r.more()

@@ -95,7 +95,7 @@ func (l ReservationLedger) add(x *Allocation, made reservation) {
 	c.reserved = append(c.reserved, x)
 	c.held.Add(x.shape.Vector())
 	n.updateAvailable(&l.p.journal)
-	l.p.journal.post(change{kind: reservationAdded, ask: x, node: n})
+	l.p.journal.post(Change{Kind: ReservationAdded, Ask: x, Node: n})
 }
 
 // Clear ends the reservation of x, if it has one. Reservations that were made together end together.
@@ -121,8 +121,8 @@ func (l ReservationLedger) clear(x *Allocation, end ReservationEnd) {
 	}
 	c.held.Sub(x.shape.Vector())
 	n.updateAvailable(&l.p.journal)
-	l.p.journal.post(change{kind: reservationEnded, ask: x, node: n, since: since, end: end})
-	l.p.journal.post(change{kind: nodeFreed, node: n})
+	l.p.journal.post(Change{Kind: ReservationEnded, Ask: x, Node: n, Since: since, End: end})
+	l.p.journal.post(Change{Kind: NodeFreed, Node: n})
 }
 
 // clearOn ends the reservations of n of the asks for which ends returns true.

@@ -91,7 +91,7 @@ func (p *Partition) overflows(amounts resources.Amounts) bool {
 func (p *Partition) notePlacedResources(s *feasibility.Shape) {
 	p.placedResources.SetMax(s.Vector())
 	if p.journal.order.namesGivenAtRefresh != p.names.Assigned() {
-		p.journal.post(change{kind: resourceAdded}) // shares need denominators for it
+		p.journal.post(Change{Kind: ResourceAdded}) // shares need denominators for it
 	}
 }
 

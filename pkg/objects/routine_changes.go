@@ -28,18 +28,18 @@ func (p *Partition) BeginRoutine() bool {
 	return routine
 }
 
-// wants leaves out what a routine placement changes: the states that it changes are events, which are reported after
+// Wants leaves out what a routine placement changes: the states that it changes are events, which are reported after
 // each placement; max applications are masks. A waiting state only is a report.
-func (*routineChanges) wants() changeSet {
-	return everyChange &^ (1<<askRemoved | 1<<nodeUsageChanged | 1<<queueUsageChanged | 1<<queueRunningChanged |
-		1<<accountUsageChanged | 1<<accountRunningChanged | 1<<applicationStateChanged | 1<<runningChanged |
-		1<<waitingStateChanged)
+func (*routineChanges) Wants() ChangeSet {
+	return EveryChange &^ (1<<AskRemoved | 1<<NodeUsageChanged | 1<<QueueUsageChanged | 1<<QueueRunningChanged |
+		1<<AccountUsageChanged | 1<<AccountRunningChanged | 1<<ApplicationStateChanged | 1<<RunningChanged |
+		1<<WaitingStateChanged)
 }
 
-func (r *routineChanges) on(c *change) {
-	switch c.kind {
-	case allocationPosted: // the application of a gang has a timeout, and a StateAware one may ramp up by time
-		x := c.ask
+func (r *routineChanges) On(c *Change) {
+	switch c.Kind {
+	case AllocationPosted: // the application of a gang has a timeout, and a StateAware one may ramp up by time
+		x := c.Ask
 		if x.app.gang != nil || x.ask.Placeholder || x.app.queue.policy.sort == policies.StateAware {
 			r.other = true
 		}

@@ -4,7 +4,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 )
 
-// acquireShape finds or makes the shape of ask. It is removed with its last user. The amounts of ask are replaced by
+// acquireShape finds or makes the shape of ask. It is removed with its last user. The amounts of ask are Replaced by
 // the equal ones of the shape: asks of a shape share their memory, which the message about each placement reads.
 func (p *Partition) acquireShape(ask *Ask) *feasibility.Shape {
 	s, added := p.shapes.Acquire(p.names, ask.Request())

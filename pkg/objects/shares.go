@@ -94,7 +94,7 @@ func overlay(d resources.Denominators, b resources.LimitVector) {
 // no priority of theirs has changed. It is for changes that can affect any of them, such as a new configuration.
 func (p *Partition) rebuildOrdering() {
 	p.deadlines.ramping = nil
-	p.journal.post(change{kind: rebuilding})
+	p.journal.post(Change{Kind: Rebuilding})
 	p.rebuildAccounts()
 	p.journal.order.applyNodeOrder(&p.conf)
 	p.journal.order.setShareDenominators(p.root, p.journal.order.clusterFairMax())

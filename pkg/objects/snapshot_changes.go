@@ -28,42 +28,42 @@ func (s *snapshotChanges) allocation(x *Allocation) {
 	}
 }
 
-// wants leaves out the changes that show in no view, or in that of an object that changes with them: the node of a
+// Wants leaves out the changes that show in no view, or in that of an object that changes with them: the node of a
 // reservation has other quantities.
-func (*snapshotChanges) wants() changeSet {
-	return 1<<askAdded | 1<<askRemoved | 1<<nominationAdded | 1<<nominationRemoved | 1<<reservationAdded |
-		1<<reservationEnded | 1<<waitingStateChanged | 1<<allocationPosted | 1<<allocationUnposted | 1<<allocationResized |
-		1<<allocationTagged | 1<<preemptionMarked | 1<<preemptionUnmarked | 1<<placeholderEnding | 1<<replacementAdded |
-		1<<replacementEnded | 1<<gangCountsChanged | 1<<nodeAdded | 1<<nodeRemoved | 1<<nodeUsageChanged |
-		1<<schedulabilityChanged | 1<<nodeAttributesChanged | 1<<nodeBudgetsChanged | 1<<capacityChanged |
-		1<<queueSettingsChanged | 1<<queueChanged | 1<<quotasChanged | 1<<accountMembersChanged | 1<<accountUsageChanged |
-		1<<accountRunningChanged | 1<<applicationAdded | 1<<applicationRemoved | 1<<applicationStateChanged |
-		1<<applicationMoved | 1<<mayBeAllocatedChanged | 1<<rebuilding
+func (*snapshotChanges) Wants() ChangeSet {
+	return 1<<AskAdded | 1<<AskRemoved | 1<<NominationAdded | 1<<NominationRemoved | 1<<ReservationAdded |
+		1<<ReservationEnded | 1<<WaitingStateChanged | 1<<AllocationPosted | 1<<AllocationUnposted | 1<<AllocationResized |
+		1<<AllocationTagged | 1<<PreemptionMarked | 1<<PreemptionUnmarked | 1<<PlaceholderEnding | 1<<ReplacementAdded |
+		1<<ReplacementEnded | 1<<GangCountsChanged | 1<<NodeAdded | 1<<NodeRemoved | 1<<NodeUsageChanged |
+		1<<SchedulabilityChanged | 1<<NodeAttributesChanged | 1<<NodeBudgetsChanged | 1<<CapacityChanged |
+		1<<QueueSettingsChanged | 1<<QueueChanged | 1<<QuotasChanged | 1<<AccountMembersChanged | 1<<AccountUsageChanged |
+		1<<AccountRunningChanged | 1<<ApplicationAdded | 1<<ApplicationRemoved | 1<<ApplicationStateChanged |
+		1<<ApplicationMoved | 1<<MayBeAllocatedChanged | 1<<Rebuilding
 }
 
-func (s *snapshotChanges) on(c *change) {
+func (s *snapshotChanges) On(c *Change) {
 	if s.watch == nil {
 		return
 	}
-	switch c.kind {
-	case nodeAdded, nodeRemoved, nodeUsageChanged, schedulabilityChanged, nodeAttributesChanged, nodeBudgetsChanged:
-		s.watch.addNode(c.node)
-	case askAdded, askRemoved, nominationAdded, nominationRemoved, reservationAdded, reservationEnded,
-		waitingStateChanged, allocationPosted, allocationUnposted, allocationResized, allocationTagged, preemptionMarked,
-		preemptionUnmarked, placeholderEnding, replacementAdded, replacementEnded:
-		s.allocation(c.ask)
-	case queueSettingsChanged, queueChanged, quotasChanged, capacityChanged: // REST shows the capacity as the max of root
-		s.watch.addQueue(c.queue)
-	case accountMembersChanged, accountUsageChanged, accountRunningChanged:
-		s.watch.addAccount(c.account)
-	case gangCountsChanged, applicationAdded, applicationRemoved, applicationStateChanged, mayBeAllocatedChanged:
-		s.watch.addApp(c.app)
-		s.watch.addQueue(c.app.queue)
-	case applicationMoved:
-		s.watch.addApp(c.app)
-		s.watch.addQueue(c.app.queue)
-		s.watch.addQueue(c.queue)
-	case rebuilding: // all accounts are others now, and anything may have changed
+	switch c.Kind {
+	case NodeAdded, NodeRemoved, NodeUsageChanged, SchedulabilityChanged, NodeAttributesChanged, NodeBudgetsChanged:
+		s.watch.addNode(c.Node)
+	case AskAdded, AskRemoved, NominationAdded, NominationRemoved, ReservationAdded, ReservationEnded,
+		WaitingStateChanged, AllocationPosted, AllocationUnposted, AllocationResized, AllocationTagged, PreemptionMarked,
+		PreemptionUnmarked, PlaceholderEnding, ReplacementAdded, ReplacementEnded:
+		s.allocation(c.Ask)
+	case QueueSettingsChanged, QueueChanged, QuotasChanged, CapacityChanged: // REST shows the capacity as the max of root
+		s.watch.addQueue(c.Queue)
+	case AccountMembersChanged, AccountUsageChanged, AccountRunningChanged:
+		s.watch.addAccount(c.Account)
+	case GangCountsChanged, ApplicationAdded, ApplicationRemoved, ApplicationStateChanged, MayBeAllocatedChanged:
+		s.watch.addApp(c.App)
+		s.watch.addQueue(c.App.queue)
+	case ApplicationMoved:
+		s.watch.addApp(c.App)
+		s.watch.addQueue(c.App.queue)
+		s.watch.addQueue(c.Queue)
+	case Rebuilding: // all accounts are others now, and anything may have changed
 		s.unwatch()
 	}
 }

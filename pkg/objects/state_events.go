@@ -41,24 +41,24 @@ func TakeOvercommitChanges(p *Partition) (changed []*Node) {
 	return changed
 }
 
-// wants leaves out the changes that have no event, or one that the command has that made them.
-func (*stateEvents) wants() changeSet {
-	return 1<<nodeUsageChanged | 1<<applicationStateChanged | 1<<applicationExpired | 1<<queueStateChanged
+// Wants leaves out the changes that have no event, or one that the command has that made them.
+func (*stateEvents) Wants() ChangeSet {
+	return 1<<NodeUsageChanged | 1<<ApplicationStateChanged | 1<<ApplicationExpired | 1<<QueueStateChanged
 }
 
-func (e *stateEvents) on(c *change) {
-	switch c.kind {
-	case nodeUsageChanged:
-		if c.node.Overcommitted() != c.node.overcommitted {
-			e.nodes = append(e.nodes, c.node)
+func (e *stateEvents) On(c *Change) {
+	switch c.Kind {
+	case NodeUsageChanged:
+		if c.Node.Overcommitted() != c.Node.overcommitted {
+			e.nodes = append(e.nodes, c.Node)
 		}
-	case applicationStateChanged:
-		e.applications = append(e.applications, ApplicationStateChange{c.app.ID(), c.app.queue.path, c.entered})
-	case applicationExpired:
+	case ApplicationStateChanged:
+		e.applications = append(e.applications, ApplicationStateChange{c.App.ID(), c.App.queue.path, c.Entered})
+	case ApplicationExpired:
 		e.applications = append(e.applications,
-			ApplicationStateChange{AppID(c.ended.ID), QueuePath(c.ended.Queue), c.entered})
-	case queueStateChanged:
-		e.queues = append(e.queues, ChangedQueue{c.queue.path, c.to, !c.queue.managed})
+			ApplicationStateChange{AppID(c.Ended.ID), QueuePath(c.Ended.Queue), c.Entered})
+	case QueueStateChanged:
+		e.queues = append(e.queues, ChangedQueue{c.Queue.path, c.To, !c.Queue.managed})
 	}
 }
 

@@ -94,23 +94,23 @@ func (c *topologyChanges) note(n *Node) {
 	}
 }
 
-// wants leaves out the changes that are about no node; where they are, nodeUsageChanged comes with them.
-func (*topologyChanges) wants() changeSet {
-	return 1<<nodeAdded | 1<<nodeUsageChanged | 1<<schedulabilityChanged | 1<<nodeAttributesChanged | 1<<nodeRemoved |
-		1<<applicationRemoved
+// Wants leaves out the changes that are about no node; where they are, NodeUsageChanged comes with them.
+func (*topologyChanges) Wants() ChangeSet {
+	return 1<<NodeAdded | 1<<NodeUsageChanged | 1<<SchedulabilityChanged | 1<<NodeAttributesChanged | 1<<NodeRemoved |
+		1<<ApplicationRemoved
 }
 
-func (t *topologyChanges) on(c *change) {
+func (t *topologyChanges) On(c *Change) {
 	if len(t.trees) == 0 {
 		return
 	}
-	switch c.kind {
-	case nodeAdded, nodeUsageChanged, schedulabilityChanged, nodeAttributesChanged:
-		t.note(c.node)
-	case nodeRemoved:
-		t.nodeRemoved(c.node)
-	case applicationRemoved:
-		t.applicationRemoved(c.app)
+	switch c.Kind {
+	case NodeAdded, NodeUsageChanged, SchedulabilityChanged, NodeAttributesChanged:
+		t.note(c.Node)
+	case NodeRemoved:
+		t.nodeRemoved(c.Node)
+	case ApplicationRemoved:
+		t.applicationRemoved(c.App)
 	}
 }
 

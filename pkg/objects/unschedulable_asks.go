@@ -39,7 +39,7 @@ func (p *Partition) UnschedulableCount() (n int) {
 
 // RetryRefusedAsks makes the next RefreshShares requeue all unschedulable asks, because the RM may accept
 // them now.
-func (p *Partition) RetryRefusedAsks() { p.journal.post(change{kind: refusalsMayEnd}) }
+func (p *Partition) RetryRefusedAsks() { p.journal.post(Change{Kind: RefusalsMayEnd}) }
 
 func (r *retries) park(group *AskGroup) {
 	if len(group.unschedulableAsks()) == 1 { // otherwise it is listed already
@@ -82,21 +82,21 @@ type retries struct {
 	requeueRequested bool        // the next RefreshShares requeues all unschedulable asks
 }
 
-// wants leaves out the changes that take resources, or free none by themselves: nodeFreed follows where they do.
-func (*retries) wants() changeSet {
-	return 1<<nodeFreed | 1<<nodeRestored | 1<<quotasChanged | 1<<settingsApplied | 1<<refusalsMayEnd | 1<<rebuilding
+// Wants leaves out the changes that take resources, or free none by themselves: NodeFreed follows where they do.
+func (*retries) Wants() ChangeSet {
+	return 1<<NodeFreed | 1<<NodeRestored | 1<<QuotasChanged | 1<<SettingsApplied | 1<<RefusalsMayEnd | 1<<Rebuilding
 }
 
-func (r *retries) on(c *change) {
-	switch c.kind {
-	case nodeFreed:
-		r.nodes.Add(c.node)
+func (r *retries) On(c *Change) {
+	switch c.Kind {
+	case NodeFreed:
+		r.nodes.Add(c.Node)
 		r.requeueRequested = true
-	case nodeRestored:
-		r.nodes.Add(c.node)
-	case quotasChanged, settingsApplied, refusalsMayEnd:
+	case NodeRestored:
+		r.nodes.Add(c.Node)
+	case QuotasChanged, SettingsApplied, RefusalsMayEnd:
 		r.requeueRequested = true
-	case rebuilding: // the rebuild requeues the asks of all groups
+	case Rebuilding: // the rebuild requeues the asks of all groups
 		r.parked = nil
 	}
 }

@@ -49,6 +49,6 @@ func (p *Partition) NoteUsage(x *Allocation, tags map[string]string) error {
 	}
 	all[UsageTag] = text
 	x.ask = x.ask.WithTags(all)
-	p.journal.post(change{kind: allocationTagged, ask: x})
+	p.journal.post(Change{Kind: AllocationTagged, Ask: x})
 	return nil
 }

@@ -13,32 +13,32 @@ type waitingChanges struct {
 	removed       int            // number of those of unsettled that were removed from the partition
 }
 
-// wants leaves out what changes neither which asks wait for a node nor a constraint: an ask that has reserved a node
+// Wants leaves out what changes neither which asks wait for a node nor a constraint: an ask that has reserved a node
 // waits like any other. What counts within a max or a limit may change, but an application that has one is never
 // settled.
-func (*waitingChanges) wants() changeSet {
-	return 1<<askAdded | 1<<askRemoved | 1<<nominationAdded | 1<<nominationEnded | 1<<askGroupHeld | 1<<replacementAdded |
-		1<<replacementEnded | 1<<mayBeAllocatedChanged | 1<<applicationMoved | 1<<applicationRemoved |
-		1<<accountMembersChanged | 1<<queueSettingsChanged | 1<<quotasChanged | 1<<queueTreeChanged |
-		1<<configurationChanged | 1<<settingsApplied | 1<<rebuilding
+func (*waitingChanges) Wants() ChangeSet {
+	return 1<<AskAdded | 1<<AskRemoved | 1<<NominationAdded | 1<<NominationEnded | 1<<AskGroupHeld | 1<<ReplacementAdded |
+		1<<ReplacementEnded | 1<<MayBeAllocatedChanged | 1<<ApplicationMoved | 1<<ApplicationRemoved |
+		1<<AccountMembersChanged | 1<<QueueSettingsChanged | 1<<QuotasChanged | 1<<QueueTreeChanged |
+		1<<ConfigurationChanged | 1<<SettingsApplied | 1<<Rebuilding
 }
 
-func (w *waitingChanges) on(c *change) {
-	switch c.kind {
-	case askRemoved: // a settled application is independent, so the states of its other asks stay
-		if c.group != nil {
-			c.group.allowed = allowedUnknown
+func (w *waitingChanges) On(c *Change) {
+	switch c.Kind {
+	case AskRemoved: // a settled application is independent, so the states of its other asks stay
+		if c.Group != nil {
+			c.Group.allowed = allowedUnknown
 		}
-	case askAdded, nominationAdded, nominationEnded, replacementAdded, replacementEnded:
-		w.unsettle(c.ask.group)
-	case askGroupHeld:
-		w.unsettle(c.group)
-	case mayBeAllocatedChanged, applicationMoved:
-		w.unsettleApplication(c.app)
-	case applicationRemoved:
-		w.applicationRemoved(c.app)
-	case accountMembersChanged, queueSettingsChanged, quotasChanged, queueTreeChanged, configurationChanged,
-		settingsApplied, rebuilding: // the constraints of an application may be others
+	case AskAdded, NominationAdded, NominationEnded, ReplacementAdded, ReplacementEnded:
+		w.unsettle(c.Ask.group)
+	case AskGroupHeld:
+		w.unsettle(c.Group)
+	case MayBeAllocatedChanged, ApplicationMoved:
+		w.unsettleApplication(c.App)
+	case ApplicationRemoved:
+		w.applicationRemoved(c.App)
+	case AccountMembersChanged, QueueSettingsChanged, QuotasChanged, QueueTreeChanged, ConfigurationChanged,
+		SettingsApplied, Rebuilding: // the constraints of an application may be others
 		w.quotasSettled = false
 	}
 }

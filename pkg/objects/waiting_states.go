@@ -75,7 +75,7 @@ func (x *Allocation) SetWaitingReport(r WaitingReport) {
 // p.
 func ReportWaitingState(p *Partition, x *Allocation, r WaitingReport) {
 	x.SetWaitingReport(r)
-	p.journal.post(change{kind: waitingStateChanged, ask: x})
+	p.journal.post(Change{Kind: WaitingStateChanged, Ask: x})
 }
 
 // PendingCount is the number of pending asks of g.
