@@ -106,6 +106,15 @@ func (a *Application) NextAskGroup(f feasibility.Mask) *AskGroup {
 	return c
 }
 
+// EachAskGroup yields the ask groups of a, in no order.
+func (a *Application) EachAskGroup(yield func(*AskGroup) bool) {
+	for _, g := range a.askGroups.list {
+		if !yield(g) {
+			return
+		}
+	}
+}
+
 // FeasibleAskGroups are the ask groups with schedulable asks whose slot is in f, in order.
 func (a *Application) FeasibleAskGroups(f feasibility.Mask) iter.Seq[*AskGroup] {
 	return a.askGroups.order.EachIntersecting(f)

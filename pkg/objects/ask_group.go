@@ -18,8 +18,8 @@ type AskGroup struct {
 	asks                 []*Allocation // asks[head:] are pending, in the order of policies.CompareAsks
 	head                 int32
 	listIndex            int32              // in askGroups.list
-	preemptorListed      bool               // was listed as a preemptor: package preemption knows the group
-	firstAskChangeListed bool               // in preemptionChanges.firstAskChanged
+	PreemptorListed      bool               // package preemption knows the group, and keeps this
+	FirstAskChangeListed bool               // likewise: its first ask may be another one
 	hold                 hold               // whether the asks wait for placeholders, or for each other
 	maxAppsCheck         quota.MaxAppsCheck // which max-applications slot of its shape it uses
 	// how many of the asks that wait for a node the quotas allowed; allowedUnknown: the asks have changed

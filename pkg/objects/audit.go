@@ -97,8 +97,12 @@ func decrement(cursor *int, length int) (ok bool) {
 // wholeChecks are the checks that cannot be divided, each a step. Those that look at all
 // allocations are made only if budgets or class quotas need them.
 func (c *recount) wholeChecks() []func() error {
-	all := []func() error{c.checkCluster, c.checkLists, c.checkPreemption, c.checkGangs, c.checkEnded, c.checkViolations,
-		c.checkNames}
+	all := []func() error{c.checkCluster, c.checkLists, c.checkPreemption, c.checkGangs, c.checkEnded, c.checkNames}
+	for _, x := range c.p.journal.attached {
+		if x, ok := x.(Checker); ok {
+			all = append(all, func() error { return x.Check(c.thorough) })
+		}
+	}
 	if len(c.p.conf.Budgets.All()) > 0 || len(c.p.budgets.All()) > 0 {
 		all = append(all, c.checkBudgets)
 	}

@@ -46,7 +46,6 @@ func auditPartition(t *testing.T) *Partition {
 	}
 	p.Preempt(p.mustFind("app1-3"), p.nodes["n1"], []*Allocation{p.mustFind("app0-0")}, now)
 	p.MarkUnschedulable(p.mustFind("app1-5"))
-	p.UpdateViolations(now)
 	return p
 }
 
@@ -141,17 +140,9 @@ func TestAudit_FindsWhatCheckFinds(t *testing.T) {
 		"queue: not in queues":    func(p *Partition) { delete(p.queues, "root.b") },
 		"queue: expected release": func(p *Partition) { leaf(p).quota.ExpectedRelease()[0]++ },
 		"queue: nominated":        func(p *Partition) { p.root.quota.Nominated()[0]++ },
-		"queue: violation": func(p *Partition) {
-			leaf(p).quota.SetEnforcement(true, 1)
-			leaf(p).Allocated()[1] += 100_000
-			p.journal.post(Change{Kind: QueueUsageChanged, Queue: leaf(p)})
-			p.UpdateViolations(time.Unix(1_000_000_000, 0))
-			leaf(p).Allocated()[1] -= 100_000
-			p.journal.order.refitQueue(leaf(p))
-		},
-		"queue: class usage": func(p *Partition) { app(p).quota.PostClassUsage("high", resources.Vector{0}, 1) },
-		"account: allocated": func(p *Partition) { app(p).quota.Memberships()[0].Account().Allocated()[0]++ },
-		"account: running":   func(p *Partition) { app(p).quota.Memberships()[0].Account().PostRunning(1) },
+		"queue: class usage":      func(p *Partition) { app(p).quota.PostClassUsage("high", resources.Vector{0}, 1) },
+		"account: allocated":      func(p *Partition) { app(p).quota.Memberships()[0].Account().Allocated()[0]++ },
+		"account: running":        func(p *Partition) { app(p).quota.Memberships()[0].Account().PostRunning(1) },
 		"account: members": func(p *Partition) {
 			app(p).quota.Memberships()[0].Account().Members()[0] = &p.apps["app1"].quota
 		},

@@ -17,6 +17,7 @@ import (
 // scheduling does not.
 func (p *Partition) Check() error {
 	a, c := p.NewAudit(), newRecount(p)
+	c.thorough = true
 	if _, err := a.step(c, math.MaxInt); err != nil {
 		return err
 	}
@@ -37,6 +38,7 @@ type recount struct {
 	p             *Partition
 	joining       map[*Node]bool // nodes that are not in the node order yet
 	unschedulable int            // asks of the applications that were checked
+	thorough      bool           // also what costs too much for a running scheduler
 }
 
 func newRecount(p *Partition) *recount {

@@ -70,28 +70,6 @@ func (c *recount) checkClassNumbers(refs map[uint32]int) error {
 	return nil
 }
 
-// checkViolations checks that exactly the queues above an enforced max are listed, by the names and
-// quantities of the configuration.
-func (c *recount) checkViolations() error {
-	p := c.p
-	e := &p.journal.enforcement
-	listed, err := e.CheckOrder(func(x *quota.Queue) bool { return p.queueOf(x) != nil })
-	if err != nil {
-		return err
-	}
-	for _, q := range p.queues {
-		over, used := false, p.Amounts(q.quota.AllocatedAfterPreemption())
-		for name, limit := range q.conf.Max.All() {
-			over = over || used.Get(name) > limit
-		}
-		violating := over && q.managed && p.conf.QuotaPreemptionEnabled && q.conf.QuotaPreemptionDelay > 0
-		if err := e.Check(&q.quota, over, violating, listed[&q.quota]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // checkBudgets matches the budgets with all allocations again, and checks the counts.
 func (c *recount) checkBudgets() error {
 	return c.p.budgets.Check(c.p.conf.Budgets.All(),

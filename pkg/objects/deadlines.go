@@ -41,12 +41,11 @@ func (p *Partition) NextDeadline() (at time.Time, ok bool) {
 	sooner(p.gangs.timers.due())
 	sooner(p.deadlines.completed.NextExpiry())
 	sooner(p.deadlines.rejected.NextExpiry())
-	sooner(p.journal.enforcement.NextDue(p.PreemptionGeneration()))
 	return at, ok
 }
 
 // Expire does what is due at now: it ramps up and completes applications, removes entries from the
-// history and collects queues for quota enforcement. It returns the placeholders of completing
+// history. It returns the placeholders of completing
 // applications, which the RM should release (APP-10).
 func (p *Partition) Expire(now time.Time) (unwanted []*Allocation) {
 	for _, a := range p.deadlines.ramping.takeDue(now) {
@@ -57,6 +56,5 @@ func (p *Partition) Expire(now time.Time) (unwanted []*Allocation) {
 	unwanted = p.completeDue(now)
 	p.expireRecords(p.deadlines.completed.Expire(now), lifecycle.ReasonRetentionOver, now)
 	p.deadlines.rejected.Expire(now) // the RM does not get the states of rejected applications
-	p.journal.enforcement.CollectDue(now)
 	return unwanted
 }

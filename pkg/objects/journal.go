@@ -137,21 +137,25 @@ type Consumer interface {
 	On(c *Change)
 }
 
+// Checker is a Consumer that verifies what it keeps, in Partition.Check and, unless all, in each Audit: then it must
+// cost little.
+type Checker interface {
+	Check(all bool) error
+}
+
 // journal holds the consumers.
 type journal struct {
-	order       ordering
-	routine     routineChanges
-	retries     retries
-	enforcement enforcement
-	preemption  preemptionChanges
-	snapshots   snapshotChanges
-	events      stateEvents
-	gangs       gangChanges
-	waiting     waitingChanges
-	answers     answerChanges
-	reserving   reservationChanges
-	affinity    affinityChanges
-	topology    topologyChanges
+	order     ordering
+	routine   routineChanges
+	retries   retries
+	snapshots snapshotChanges
+	events    stateEvents
+	gangs     gangChanges
+	waiting   waitingChanges
+	answers   answerChanges
+	reserving reservationChanges
+	affinity  affinityChanges
+	topology  topologyChanges
 
 	attached []Consumer // in the order in which they get a change
 	wanting  [ChangeKinds][]Consumer
@@ -163,7 +167,7 @@ type journal struct {
 // reads them.
 func (j *journal) consumers() []Consumer {
 	return []Consumer{
-		&j.order, &j.routine, &j.retries, &j.enforcement, &j.preemption, &j.snapshots, &j.events, &j.gangs, &j.waiting,
+		&j.order, &j.routine, &j.retries, &j.snapshots, &j.events, &j.gangs, &j.waiting,
 		&j.answers, &j.reserving, &j.affinity, &j.topology,
 	}
 }
@@ -192,6 +196,16 @@ func (j *journal) attach(x Consumer) {
 
 // Attach has x get the changes of p from now on, after those attached before.
 func Attach(p *Partition, x Consumer) { p.journal.attach(x) }
+
+// NoteQueueChanged posts that something that is shown of the queue with quota side x has changed, and returns the
+// queue; nil: it was removed.
+func NoteQueueChanged(p *Partition, x *quota.Queue) *Queue {
+	q := p.queueOf(x)
+	if q != nil {
+		p.journal.post(Change{Kind: QueueChanged, Queue: q})
+	}
+	return q
+}
 
 // Consumers returns all that get the changes of p. Read-only.
 func Consumers(p *Partition) []Consumer { return p.journal.attached }

@@ -23,7 +23,6 @@ type Node struct {
 	draining       bool                     // an operator drains it: its allocations are preempted (OPS-10)
 	registered     bool                     // in the partition
 	changeRecorded bool                     // in snapshotChanges.watch
-	inChangedNodes bool                     // in preemptionChanges.changedNodes
 	overcommitted  bool                     // Overcommitted, as TakeOvercommitChanges has returned it last
 	listIndex      int32                    // in objectLists.nodes
 	key            policies.NodeKey         // in the node order; with the ID

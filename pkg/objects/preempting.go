@@ -52,7 +52,6 @@ func (p *Partition) Preempt(x *Allocation, n *Node, victims []*Allocation, now t
 // evaluate what else could be preempted then. undo reverts it. Until undo the caller may change
 // nothing but by further calls, which must be undone first. Requires: x has no nomination.
 func (p *Partition) DryRunPreempt(x *Allocation, n *Node, victims []*Allocation) (undo func()) {
-	generation := p.PreemptionGeneration()
 	for _, y := range victims {
 		p.addPreempting(y, preemptionMark{})
 	}
@@ -63,7 +62,6 @@ func (p *Partition) DryRunPreempt(x *Allocation, n *Node, victims []*Allocation)
 		}
 		p.removeNomination(x)
 		p.journal.post(Change{Kind: NodeRestored, Node: n})
-		p.journal.preemption.generation = generation
 	}
 }
 

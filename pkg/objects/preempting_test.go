@@ -17,17 +17,24 @@ func TestNomination_SecondReplacesFirst(t *testing.T) {
 	x, err := p.AddAsk(&Ask{Key: "k", App: "app", Amounts: cores(1)}, epoch)
 	assert.NilError(t, err)
 	n, m := p.nodes["n"], p.nodes["m"]
+	var ended endedNominations
+	Attach(p, &ended)
 	p.Preempt(x, n, nil, epoch)
 	p.Preempt(x, m, nil, epoch.Add(time.Second))
 	assert.Equal(t, p.Nomination(x), m)
 	assert.Equal(t, len(p.Nominees()), 1)
 	assert.Assert(t, n.extra.held.IsZero() && len(n.extra.nominees) == 0, "node n holds %v for %d", n.extra.held,
 		len(n.extra.nominees))
-	ended := p.TakeEndedNominations()
-	assert.Equal(t, len(ended), 1)
-	assert.Equal(t, ended[0].Node, n)
+	assert.DeepEqual(t, []NodeID(ended), []NodeID{"n"})
 	assert.NilError(t, p.Check())
 }
+
+// endedNominations are the nodes of the nominations that ended.
+type endedNominations []NodeID
+
+func (*endedNominations) Wants() ChangeSet { return 1 << NominationEnded }
+
+func (e *endedNominations) On(c *Change) { *e = append(*e, c.Node.ID()) }
 
 // QUE-43: a victim counts as preempting in its leaf and in every queue above from its mark to its
 // release, also when it is overdue.

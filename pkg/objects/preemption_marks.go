@@ -25,13 +25,6 @@ func (p *Partition) MarkOverdue(y *Allocation) {
 	p.addPreempting(y, d)
 }
 
-// EndedNomination is a nomination that has ended.
-type EndedNomination struct {
-	Ask   *Allocation // pending, bound, or removed
-	Node  *Node       // may be removed
-	Since time.Time
-}
-
 // PreemptingSince is when x was marked for preemption, and whether it is overdue. The zero time: it
 // is not marked.
 func (p *Partition) PreemptingSince(x *Allocation) (at time.Time, overdue bool) {

@@ -1,56 +1,15 @@
 package objects
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
-	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
-	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// Queries of preemption before it marks victims. Nothing here changes state.
-
-// ProtectedByGuarantee reports whether the guarantee of q protects y: without y, victims and the
-// expected releases q would be below its guarantee for a resource that y has (PRE-34).
-func (q *Queue) ProtectedByGuarantee(y *Allocation, victims []*Allocation) bool {
-	if len(q.quota.Guaranteed()) == 0 {
-		return false
-	}
-	for k, n := range y.shape.Vector() {
-		k := resources.Index(k)
-		if g, ok := q.quota.Guaranteed().At(k); ok && n > 0 && q.allocatedWithout(k, y, victims) < g {
-			return true
-		}
-	}
-	return false
-}
-
-// ProtectedAfterRelease is ProtectedByGuarantee for an allocation of shape s when freed is what the victims in q hold
-// together.
-func (q *Queue) ProtectedAfterRelease(s *feasibility.Shape, freed resources.Vector) bool {
-	guaranteed := q.quota.Guaranteed()
-	for k, n := range s.Vector() {
-		k := resources.Index(k)
-		if g, ok := guaranteed.At(k); ok && n > 0 &&
-			resources.SubSaturated(resources.SubSaturated(q.quota.AfterExpectedRelease(k), n), freed.At(k)) < g {
-			return true
-		}
-	}
-	return false
-}
-
-// allocatedWithout is the quantity of k that q would use without y, victims and the expected
-// releases. It is called for each candidate, so it allocates no vector.
-func (q *Queue) allocatedWithout(k resources.Index, y *Allocation, victims []*Allocation) resources.Quantity {
-	left := resources.SubSaturated(q.quota.AfterExpectedRelease(k), y.shape.Vector().At(k))
-	for _, z := range victims {
-		if q.IsSelfOrAncestorOf(z.app.queue) {
-			left = resources.SubSaturated(left, z.shape.Vector().At(k))
-		}
-	}
-	return left
-}
+// What decides whether asks of a queue may preempt. Nothing here changes a quantity.
 
 // ExposedPriority is the priority of x as above, a queue on its path, sees it: after the offsets
 // and fences of the queues below above (PRE-29). In its own leaf it is the priority of the ask.
@@ -65,15 +24,6 @@ func (leaf *Queue) ExposedPriority(priority int32, above *Queue) int32 {
 		c = q.policy.priority.ApplyOffset(c, q.policy.offset)
 	}
 	return c.Value
-}
-
-// CompareAskGroups is negative if a comes before b in selection order, whether or not they can be
-// placed (PRE-2).
-func CompareAskGroups(a, b *AskGroup) int {
-	if a.app == b.app {
-		return policies.CompareAsks(&a.PendingAsks()[0].key, &b.PendingAsks()[0].key)
-	}
-	return compareApplications(a.app, b.app)
 }
 
 // compareApplications is negative if the asks of a come before those of b in selection order. Requires: they are
@@ -105,12 +55,6 @@ func (q *Queue) pathFromRoot() (path []*Queue) {
 func (g *AskGroup) MayPreempt() bool {
 	return g.id.preempts && !g.Held() && (g.app.queue.policy.mayPreempt || g.id.shape.RequiredNode() != "")
 }
-
-// MarkPreemptorListed makes addPreemptor skip g.
-func (g *AskGroup) MarkPreemptorListed() { g.preemptorListed = true }
-
-// ClearPreemptorListed lets addPreemptor list g again.
-func (g *AskGroup) ClearPreemptorListed() { g.preemptorListed = false }
 
 // updatePolicy updates the part of the policy of q that depends on more than its own settings.
 func (q *Queue) updatePolicy(conf *configs.Partition) {
@@ -152,25 +96,6 @@ func (g *AskGroup) PendingAsks() []*Allocation {
 	return all
 }
 
-// PreemptsAsGang reports whether the task group of x is evaluated for preemption together, for all
-// or for none (PRE-90).
-func (x *Allocation) PreemptsAsGang() bool {
-	return x.ask.TaskGroup() != "" && x.app.queue.conf.GangPreemption
-}
-
-// Gang are the pending asks of the task group of x without a nomination that are not held back,
-// x included, in order.
-// Requires: x has a task group, is pending and has no nomination.
-func (p *Partition) Gang(x *Allocation) (all []*Allocation) {
-	for _, y := range x.app.allocations {
-		if y.Pending() && y.ask.TaskGroup() == x.ask.TaskGroup() && !y.group.Held() && p.Nomination(y) == nil {
-			all = append(all, y)
-		}
-	}
-	slices.SortFunc(all, func(a, b *Allocation) int { return policies.CompareAsks(&a.key, &b.key) })
-	return all
-}
-
 // Application is the application of the asks.
 func (g *AskGroup) Application() *Application { return g.app }
 
@@ -182,3 +107,29 @@ func (a *Application) EachBound(yield func(*Allocation) bool) {
 		}
 	}
 }
+
+// TagGroupPriority is the application tag with the priority of victim groups of the application, a
+// decimal 32-bit number (PRE-51).
+const TagGroupPriority = "canopy.scheduler/group-priority"
+
+// ReadGroupPriorityTag reads the group priority of an application from its tags. A malformed tag is
+// ignored and returned as an error. Requires: the application exists.
+func (p *Partition) ReadGroupPriorityTag(id AppID) error {
+	a := p.apps[id]
+	text, ok := a.tags[TagGroupPriority]
+	if !ok {
+		return nil
+	}
+	n, err := strconv.ParseInt(text, 10, 32)
+	if err != nil {
+		return fmt.Errorf("tag %s: %q is not a whole number that fits 32 bits", TagGroupPriority, text)
+	}
+	a.groupPriority, a.hasGroupPriority = int32(n), true
+	return nil
+}
+
+// GroupPriority returns the priority of victim groups of a; ok is false if it has none of its own (PRE-51).
+func (a *Application) GroupPriority() (n int32, ok bool) { return a.groupPriority, a.hasGroupPriority }
+
+// VictimUnit is what is preempted together in a leaf (PRE-50).
+func (q *Queue) VictimUnit() policies.VictimUnit { return q.conf.VictimUnit }

@@ -252,6 +252,14 @@ func compareNames[S ~string](a, b S) int {
 	return 0
 }
 
+// queueOf is the queue whose quota side is x; nil: it was removed.
+func (p *Partition) queueOf(x *quota.Queue) *Queue {
+	if q := p.queues[QueuePath(x.Path())]; q != nil && &q.quota == x {
+		return q
+	}
+	return nil
+}
+
 // addChild makes child a child of q.
 func (q *Queue) addChild(child *Queue) {
 	if q.byName == nil {

@@ -124,3 +124,6 @@ func (p *Partition) Peak(a *Application) resources.Amounts {
 	}
 	return resources.FromMap(peak)
 }
+
+// ResourceCount is the number of resource indexes in use. It only grows.
+func (p *Partition) ResourceCount() int { return p.names.Len() }

@@ -21,7 +21,7 @@ func (p *Partition) BeginRoutine() bool {
 	routine := len(p.marks.nominees) == 0 && len(p.marks.preempting) == 0 && len(p.marks.reservations.asks) == 0 &&
 		len(p.gangs.ending) == 0 && len(p.gangs.replacing) == 0 && len(j.gangs.candidates) == 0 &&
 		len(j.gangs.refused) == 0 && len(j.gangs.replacedBy) == 0 &&
-		j.enforcement.Idle() && j.preemption.idle() && len(j.reserving.ended) == 0 &&
+		len(j.reserving.ended) == 0 &&
 		len(j.events.applications) == 0 && len(j.events.queues) == 0 &&
 		!j.order.sharesStale && len(j.order.joining) == 0 && !j.retries.requeueRequested && !j.requeueDue()
 	j.routine.other = !routine

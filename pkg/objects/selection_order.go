@@ -72,6 +72,9 @@ func (x *Allocation) AsksBefore() (count int, first *Allocation) {
 // EachApplication yields the applications of a partition that have not ended, in no order.
 func EachApplication(p *Partition) iter.Seq[*Application] { return maps.Values(p.apps) }
 
+// EachQueue yields the queues of a partition, in no order.
+func EachQueue(p *Partition) iter.Seq[*Queue] { return maps.Values(p.queues) }
+
 // RunningWithin are the IDs of the applications that a constraint on the number of applications counts, in ID order.
 func RunningWithin(p *Partition, c quota.Constraint) (ids []AppID) {
 	for id, a := range p.apps {

@@ -175,7 +175,7 @@ func (eng *Engine) refreshDelay(e *evaluation) {
 
 // refreshFirstAskChanges updates the groups whose first ask may have changed.
 func (eng *Engine) refreshFirstAskChanges() {
-	for _, group := range eng.part.TakeFirstAskChanged() {
+	for _, group := range eng.changes.takeFirstAskChanged() {
 		if e := eng.backOff.byGroup[group]; e != nil {
 			eng.refreshDelay(e)
 		}

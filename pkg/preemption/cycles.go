@@ -74,7 +74,7 @@ func (eng *Engine) checkVictimLeaves() (err error) {
 
 // changeCount grows with each change that may make an ask able to preempt.
 func (eng *Engine) changeCount() uint64 {
-	return eng.part.PreemptionGeneration() + eng.cycles.EndedCoolDowns()
+	return eng.changes.generation + eng.cycles.EndedCoolDowns()
 }
 
 // nextCoolDownEnd returns the next time at which endCoolDowns has work. Work that is due already is left to the next

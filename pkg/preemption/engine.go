@@ -14,17 +14,17 @@ import (
 // for concurrent use: the Core of its partition owns and calls it.
 type Engine struct {
 	part        *objects.Partition
+	changes     *changes        // of part
 	oracle      *objects.Oracle // nil: every node passes the predicates
 	opt         objects.Options
 	host        Host
 	servedUntil time.Time // deadlines up to this time have been served
 
-	timeouts         timeouts
-	pressed          []pressedNode  // nodes in their grace, by its end
-	configGeneration uint64         // for which the delays were computed
-	victimSearch     *victim.Search // nil: there was no search yet
-	toEvaluate       []*evaluation  // ask groups to evaluate for preemption
-	backOff          backOff        // ask groups that found no victims
+	timeouts     timeouts
+	pressed      []pressedNode  // nodes in their grace, by its end
+	victimSearch *victim.Search // nil: there was no search yet
+	toEvaluate   []*evaluation  // ask groups to evaluate for preemption
+	backOff      backOff        // ask groups that found no victims
 
 	log          preemptionLog
 	cycles       CycleDetector
@@ -53,7 +53,7 @@ type Host interface {
 	// OnNominated: x was nominated for a node, and waits for this many victims.
 	OnNominated(x *objects.Allocation, node *objects.Node, reason victim.Reason, victims int)
 	// OnNominationEnd: a nomination has ended. lostTo is the ask that has the node now, nil if there is none.
-	OnNominationEnd(l objects.EndedNomination, end NominationState, lostTo *objects.Allocation, message string)
+	OnNominationEnd(l EndedNomination, end NominationState, lostTo *objects.Allocation, message string)
 	// OnOverdue: a victim has not ended within the nomination timeout.
 	OnOverdue(y *objects.Allocation, preemptedAt time.Time)
 	// OnCycle: leaves preempt each other in a cycle. until is the end of their cool-down; zero: there is none.
@@ -65,7 +65,7 @@ type Host interface {
 // New returns the Engine of a partition, without an Oracle.
 func New(p *objects.Partition, opt objects.Options, host Host) *Engine {
 	return &Engine{
-		part: p, opt: opt, host: host, log: newPreemptionLog(opt.PreemptionHistory),
+		part: p, changes: watch(p), opt: opt, host: host, log: newPreemptionLog(opt.PreemptionHistory),
 		victimLeaves: map[*objects.Allocation][]objects.QueuePath{}, backOff: newBackOff(),
 	}
 }
@@ -76,15 +76,16 @@ func (eng *Engine) SetOracle(oracle *objects.Oracle) { eng.oracle = oracle }
 // Reset starts again with another partition: the RM has re-registered (PRE-89). The log keeps its preemptions.
 func (eng *Engine) Reset(p *objects.Partition, now time.Time) {
 	eng.log.untrackAll(now)
-	eng.part, eng.toEvaluate, eng.backOff, eng.victimSearch, eng.cycles, eng.timeouts, eng.pressed = p, nil, newBackOff(),
-		nil, CycleDetector{}, timeouts{}, nil
-	eng.configGeneration = p.ConfigGeneration()
+	eng.part, eng.changes, eng.toEvaluate, eng.backOff, eng.victimSearch = p, watch(p), nil, newBackOff(), nil
+	eng.cycles, eng.timeouts, eng.pressed = CycleDetector{}, timeouts{}, nil
 	clear(eng.victimLeaves)
 }
 
-// ServeDeadlines ends the back-offs that are over at now. It precedes each command and each run.
+// ServeDeadlines ends the back-offs that are over at now, and collects the queues whose max is to be enforced. It
+// precedes each command and each run.
 func (eng *Engine) ServeDeadlines(now time.Time) {
 	eng.servedUntil = now
+	eng.changes.enforcement.CollectDue(now)
 	eng.toEvaluate = append(eng.toEvaluate, eng.backOff.popExpired(now)...)
 }
 
@@ -96,14 +97,25 @@ func (eng *Engine) BeginRun(now time.Time) {
 	eng.endGraces(now)
 }
 
-// FinishStep updates the state from which NextDeadline is computed, after a command or a run.
-func (eng *Engine) FinishStep() {
+// FinishStep updates the state from which NextDeadline is computed, after a command or a run: also which queues are
+// above an enforced max (QUO-48, QUO-49).
+func (eng *Engine) FinishStep(now time.Time) {
+	eng.changes.enforcement.Update(now, func(x *quota.Queue) { objects.NoteQueueChanged(eng.part, x) })
 	eng.expectReleases()
-	if now := eng.part.ConfigGeneration(); now != eng.configGeneration {
-		eng.configGeneration = now
+	if eng.changes.configChanged {
+		eng.changes.configChanged = false
 		eng.refreshDelays()
 	}
 	eng.refreshFirstAskChanges()
+}
+
+// Idle reports whether there is nothing to examine after a placement, and no queue is above an enforced max.
+func (eng *Engine) Idle() bool { return eng.changes.idle() }
+
+// NextEnforcement returns the next time at which to search for victims of a queue above an enforced max although no
+// command comes, also while no RM listens; ok is false if there is none.
+func (eng *Engine) NextEnforcement() (at time.Time, ok bool) {
+	return eng.changes.enforcement.NextDue(eng.changes.generation)
 }
 
 // NextDeadline returns the next time at which BeginRun or Preempt has work although no command has come; ok is false if

@@ -50,7 +50,7 @@ func (eng *Engine) evaluateGroup(previous *evaluation, now time.Time) (plans []v
 			}
 			return plans, current
 		}
-		if !eng.oracleRefused || x.PreemptsAsGang() {
+		if !eng.oracleRefused || preemptsAsGang(x) {
 			break
 		}
 		lastRefused, current.oracleRefused = x, true
@@ -78,7 +78,7 @@ func (eng *Engine) evaluateAsk(x *objects.Allocation, previous, current *evaluat
 		return nil
 	}
 	eng.oracleAsked = false
-	if x.PreemptsAsGang() {
+	if preemptsAsGang(x) {
 		plans = eng.planGang(x, reasons[0], now)
 	} else if plan, found := eng.findPlan(x, reasons); found {
 		plans = append(plans, plan)

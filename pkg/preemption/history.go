@@ -52,8 +52,7 @@ func (eng *Engine) logLostNominations(nominees []*objects.Allocation, to objects
 
 // recordEnded records in the log which asks were placed or cancelled, and how victims have ended.
 func (eng *Engine) recordEnded(end VictimEnd, now time.Time) {
-	asks, victims := eng.part.TakeEnded()
-	for _, x := range asks {
+	for _, x := range take(&eng.changes.removedAsks) {
 		switch known, ok := eng.part.Allocation(x.Key()); {
 		case !ok || known != x:
 			eng.log.recordCancelled(x, now)
@@ -61,12 +60,12 @@ func (eng *Engine) recordEnded(end VictimEnd, now time.Time) {
 			eng.log.recordPlaced(x, now)
 		}
 	}
-	for _, y := range victims {
+	for _, y := range take(&eng.changes.unmarked) { // those that are overdue or were resized are marked again
 		if known, ok := eng.part.Allocation(y.Key()); !ok || known != y {
 			eng.log.recordVictimEnd(y, end)
 		}
 	}
-	eng.part.RecordRemovedAsks(len(eng.log.byAsk) > 0)
+	eng.changes.recordRemoved = len(eng.log.byAsk) > 0
 }
 
 // CountUnknownConfirmation counts a confirmation of a preemption of an unknown allocation (PRE-85).

@@ -166,7 +166,7 @@ func (eng *Engine) logPreemption(plan victim.Plan, now time.Time) {
 		f.TriedReasons = reasons[:i]
 	}
 	eng.log.add(f)
-	eng.part.RecordRemovedAsks(true)
+	eng.changes.recordRemoved = true
 }
 
 // logQuotaPreemption logs victims of an enforced max before they are preempted.

@@ -17,7 +17,7 @@ func (eng *Engine) giveUpNomination(x *objects.Allocation, now time.Time) {
 	eng.addNewGroups() // the group of x may be among them
 	group := x.AskGroup()
 	if eng.firstWithoutNomination(group) == nil {
-		group.MarkPreemptorListed()
+		group.PreemptorListed = true
 		eng.toEvaluate = slices.DeleteFunc(eng.toEvaluate, func(e *evaluation) bool { return e.group == group })
 		eng.backOff.add(&evaluation{group: group, evaluatedAt: now, reasons: -1, nominationGivenUp: true}, time.Time{})
 	}
@@ -36,7 +36,7 @@ func (eng *Engine) RecordEnded(end VictimEnd, now time.Time) {
 // derives the reason from the state; otherwise end, lostTo (the ask that has the node now) and message give the reason.
 func (eng *Engine) reportEndedNominations(end NominationState, lostTo *objects.Allocation, message string,
 	now time.Time) {
-	for _, l := range eng.part.TakeEndedNominations() {
+	for _, l := range take(&eng.changes.endedNominations) {
 		end, message := end, message
 		if end == NominationWaiting {
 			end = eng.nominationEnd(l)
@@ -51,7 +51,7 @@ func (eng *Engine) reportEndedNominations(end NominationState, lostTo *objects.A
 }
 
 // nominationEnd derives from the state why a nomination has ended (PRE-79).
-func (eng *Engine) nominationEnd(l objects.EndedNomination) NominationState {
+func (eng *Engine) nominationEnd(l EndedNomination) NominationState {
 	x, known := eng.part.Allocation(l.Ask.Key())
 	n, nodeKnown := eng.part.Node(l.Node.ID())
 	switch {

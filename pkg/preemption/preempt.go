@@ -35,7 +35,7 @@ func (eng *Engine) Preempt(now time.Time) (found, more bool) {
 		}
 		group := eng.toEvaluate[0].group
 		if eng.firstWithoutNomination(group) == nil { // all are nominated; the end of a nomination lists the group again
-			group.ClearPreemptorListed()
+			group.PreemptorListed = false
 			eng.backOff.drop(group)
 			eng.toEvaluate = eng.toEvaluate[1:]
 			continue
@@ -55,7 +55,7 @@ func (eng *Engine) Preempt(now time.Time) (found, more bool) {
 
 // addNewGroups adds the groups that were not evaluated yet. Groups whose back-off has ended are already in toEvaluate.
 func (eng *Engine) addNewGroups() {
-	for _, group := range eng.part.TakeNewPreemptors() {
+	for _, group := range eng.changes.takeNewPreemptors() {
 		eng.toEvaluate = append(eng.toEvaluate, &evaluation{group: group})
 	}
 }
@@ -64,7 +64,9 @@ func (eng *Engine) addNewGroups() {
 func (eng *Engine) sortToEvaluate() {
 	eng.toEvaluate = slices.DeleteFunc(eng.toEvaluate, eng.dropIfGone)
 	if len(eng.toEvaluate) > 1 {
-		slices.SortFunc(eng.toEvaluate, func(a, b *evaluation) int { return objects.CompareAskGroups(a.group, b.group) })
+		slices.SortFunc(eng.toEvaluate, func(a, b *evaluation) int {
+			return objects.CompareSelection(a.group.FirstPending(), b.group.FirstPending())
+		})
 	}
 }
 
@@ -72,9 +74,9 @@ func (eng *Engine) sortToEvaluate() {
 // drops it from the back-off.
 func (eng *Engine) dropIfGone(e *evaluation) bool {
 	switch {
-	case len(e.group.PendingAsks()) == 0:
+	case e.group.PendingCount() == 0:
 	case !e.group.MayPreempt():
-		e.group.ClearPreemptorListed()
+		e.group.PreemptorListed = false
 	default:
 		return false
 	}
@@ -126,7 +128,7 @@ func evaluationKeyOf(x *objects.Allocation, reasons []victim.Reason) evaluationK
 	if a.Limited() {
 		l.user, l.userGroup = a.User().Name, a.LimitGroup()
 	}
-	if x.PreemptsAsGang() {
+	if preemptsAsGang(x) {
 		l.gang.app, l.gang.group = a, x.Ask().TaskGroup()
 	}
 	return l
@@ -142,7 +144,7 @@ func (eng *Engine) mayStart(a *objects.Application) bool {
 // hasFeasibleNode reports whether a node is feasible for the ask, and its quotas allow it once preempting
 // allocations have ended (PRE-3).
 func (eng *Engine) hasFeasibleNode(ask *objects.Allocation) bool {
-	return len(eng.part.QuotaShortfalls(ask)) == 0 && eng.host.FirstFeasibleNode(ask) != nil
+	return len(victim.QuotaShortfalls(eng.part, ask)) == 0 && eng.host.FirstFeasibleNode(ask) != nil
 }
 
 // firstWithoutNomination returns the first ask of a group that is not nominated; nil: all are (PRE-77).
@@ -174,7 +176,7 @@ func (eng *Engine) giveUpStaleNominations(now time.Time) (any bool) {
 // nominationIsFeasible reports whether x can be placed on its nominated node, now or once allocations that
 // block its quotas have ended.
 func (eng *Engine) nominationIsFeasible(x *objects.Allocation) bool {
-	return eng.part.FitsNominated(x) && eng.mayStart(x.Application()) && len(eng.part.QuotaShortfalls(x)) == 0 &&
+	return eng.part.FitsNominated(x) && eng.mayStart(x.Application()) && len(victim.QuotaShortfalls(eng.part, x)) == 0 &&
 		eng.nomineeAccepted(x)
 }
 

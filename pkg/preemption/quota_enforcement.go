@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 )
 
@@ -11,7 +12,7 @@ import (
 // one. It precedes all other decisions: in a busy cluster these never end, and asks that wait for what it frees need
 // not preempt (QUO-60).
 func (eng *Engine) EnforceQuota(now time.Time) bool {
-	for q := eng.part.TakeDueForEnforcement(now); q != nil; q = eng.part.TakeDueForEnforcement(now) {
+	for q := eng.takeDue(now); q != nil; q = eng.takeDue(now) {
 		victims := victim.ForQuota(eng.part, q)
 		if len(victims) == 0 {
 			continue // no allocation is eligible (QUO-58)
@@ -22,4 +23,18 @@ func (eng *Engine) EnforceQuota(now time.Time) bool {
 		return true
 	}
 	return false
+}
+
+// takeDue returns a queue above its max for which to search for victims now; nil: there is none.
+func (eng *Engine) takeDue(now time.Time) *objects.Queue {
+	for {
+		x, search := eng.changes.enforcement.TakeDue(now, eng.changes.generation)
+		if x == nil {
+			return nil
+		}
+		q := objects.NoteQueueChanged(eng.part, x)
+		if search {
+			return q
+		}
+	}
 }

@@ -23,7 +23,7 @@ func (eng *Engine) RestartTimeouts(now time.Time) { eng.timeouts.restartedAt = n
 
 // expectReleases adds the victims that were marked since the last call.
 func (eng *Engine) expectReleases() {
-	victims := eng.part.TakeMarked()
+	victims := take(&eng.changes.marked)
 	if len(victims) == 0 {
 		return
 	}

@@ -128,6 +128,9 @@ func (c *Core) NextDeadline() (time.Time, bool) {
 	if at, due := c.refusals.Next(); due && (!ok || at.Before(t)) {
 		t, ok = at, true
 	}
+	if at, due := c.preemption.NextEnforcement(); due && (!ok || at.Before(t)) {
+		t, ok = at, true
+	}
 	if c.notListening {
 		return t, ok // Schedule serves the other deadlines, and decides nothing now
 	}
@@ -172,8 +175,7 @@ func (c *Core) serveDeadlines(now time.Time) {
 // finishStep updates the state that NextDeadline depends on.
 func (c *Core) finishStep(now time.Time) {
 	c.emitOvercommitted()
-	c.part.UpdateViolations(now)
-	c.preemption.FinishStep()
+	c.preemption.FinishStep(now)
 }
 
 // resetEffects empties the list of effects and keeps its memory: a decision allocates nothing but its

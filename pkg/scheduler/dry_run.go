@@ -7,6 +7,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
@@ -89,7 +90,7 @@ func (s *dryRunState) decide() {
 		out.Outcome, out.Verdict.Reason, out.Verdict.Subject = WouldWait, o, subject
 		return
 	}
-	shortfalls := c.part.QuotaShortfalls(x)
+	shortfalls := victim.QuotaShortfalls(c.part, x)
 	n := s.firstFeasibleNode()
 	s.setVerdict(n)
 	if len(shortfalls) == 0 && n != nil {

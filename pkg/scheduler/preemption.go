@@ -68,7 +68,7 @@ func (h engineHost) OnNominated(x *objects.Allocation, node *objects.Node, reaso
 }
 
 // OnNominationEnd implements preemption.Host.
-func (h engineHost) OnNominationEnd(l objects.EndedNomination, end preemption.NominationState,
+func (h engineHost) OnNominationEnd(l preemption.EndedNomination, end preemption.NominationState,
 	lostTo *objects.Allocation, message string) {
 	n := Event{Kind: EventNominationEnded, Since: l.Since, NominationEnd: end, Message: message}
 	if lostTo != nil {

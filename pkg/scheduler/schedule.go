@@ -84,7 +84,7 @@ func (c *Core) beginRun(now time.Time) {
 // endRun finishes such a run, and examines whether the next decisions are routine.
 func (c *Core) endRun(now time.Time) {
 	c.finishStep(now)
-	c.routine, c.routineUntil = c.part.BeginRoutine() && !c.drainWaits, time.Time{}
+	c.routine, c.routineUntil = c.preemption.Idle() && !c.drainWaits && c.part.BeginRoutine(), time.Time{}
 }
 
 // maxRoutine is for how long decisions are routine if there is no deadline.

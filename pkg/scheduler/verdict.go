@@ -6,6 +6,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/constraints"
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/quota"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
@@ -383,7 +384,7 @@ func (c *Core) giveUpVerdict(x *objects.Allocation) Verdict {
 	if v.Reason != NotPending {
 		return v
 	}
-	if shortfalls := c.part.QuotaShortfalls(x); len(shortfalls) > 0 {
+	if shortfalls := victim.QuotaShortfalls(c.part, x); len(shortfalls) > 0 {
 		v.Reason, v.Subject = constraintReason(shortfalls[0].Constraint, false)
 		return v
 	}

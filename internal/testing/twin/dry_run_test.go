@@ -17,12 +17,11 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// dryRunIgnoredFields are the fields that a dry run may change: the victim search consumes the list of
-// changed nodes; and the list of freed nodes, which may have removed nodes with the names of their
-// resources; and what the affinity of a hypothetical ask has the tracker count, until it is swept: Check counts it
-// anew; and that an explanation has just looked for a node for a shape, and there was none.
+// dryRunIgnoredFields are the fields that a dry run may change: the list of freed nodes, which may have removed nodes
+// with the names of their resources; and what the affinity of a hypothetical ask has the tracker count, until it is
+// swept: Check counts it anew; and that an explanation has just looked for a node for a shape, and there was none.
 var dryRunIgnoredFields = map[string]bool{
-	"preemptionChanges.changedNodes": true, "Node.inChangedNodes": true, "List.root": true, "retries.nodes": true,
+	"List.root": true, "retries.nodes": true,
 	"affinityChanges.tracker": true, "affinityChanges.tracking": true, "affinityChanges.grouped": true,
 	"affinityChanges.bySlot": true, "Node.tracked": true,
 	"Shape.noFitSince": true,

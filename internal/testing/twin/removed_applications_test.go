@@ -96,18 +96,18 @@ var ignoredFields = map[string]bool{
 	"affinityChanges.tracker": true, "affinityChanges.tracking": true, "Node.tracked": true,
 	"deadlines.completed": true, "deadlines.rejected": true, "stateEvents.applications": true, "Partition.arrivals": true,
 	"Partition.names": true, "ordering.names": true, "ordering.shapes": true, "Partition.placedResources": true,
-	"ordering.namesGivenAtRefresh": true, "Queue.extraResources": true, "preemptionChanges.generation": true,
-	"preemptionChanges.newPreemptors": true, "Table.shapes": true, "Table.free": true, "Table.buckets": true,
+	"ordering.namesGivenAtRefresh": true, "Queue.extraResources": true, "changes.generation": true,
+	"changes.newPreemptors": true, "changes.configChanged": true, "changes.part": true,
+	"Table.shapes": true, "Table.free": true, "Table.buckets": true,
 	"Table.catchAll": true, "Table.exactCount": true, "Table.tableFull": true, "Table.variantSlots": true,
 	"Table.requiredNodeSlots": true, "Table.pinnedSlots": true, "Table.byRequiredNode": true, "Table.requests": true,
 	"Table.removedShapes": true, "Table.requiredInCatchAll": true, "ordering.scorer": true, "retries.nodes": true,
-	"ordering.joining": true, "preemptionChanges.changedNodes": true, "ordering.unschedulable": true, "Node.entry": true,
-	"preemptionChanges.endedNominations": true, "preemptionChanges.nodeSetGeneration": true,
-	"preemptionChanges.configGeneration": true, "Node.inChangedNodes": true, "retries.requeueRequested": true,
+	"ordering.joining": true, "ordering.unschedulable": true, "Node.entry": true,
+	"changes.endedNominations": true, "retries.requeueRequested": true,
 	"Tree.hasMaxApplications": true, "Tree.hasClassQuotas": true,
 	"objectLists.apps": true, "objectLists.nodes": true, "objectLists.queues": true, "snapshotChanges.watch": true,
 	"reservationChanges.ended": true, "reservationChanges.mayPlace": true, "reservationChanges.mayChange": true,
-	"routineChanges.other": true, "waitingChanges.quotasSettled": true, "journal.wanting": true, "journal.posted": true,
+	"routineChanges.other": true, "waitingChanges.quotasSettled": true, "journal.posted": true,
 	"Queue.listIndex": true, "Node.listIndex": true, "Application.listIndex": true, "Queue.changeRecorded": true,
 	"Node.changeRecorded": true, "Application.changeRecorded": true, "Account.Recorded": true,
 	"Queue.buffers": true, "Queue.fitBuffer": true, "Queue.maskBuffer": true, "Queue.denominatorBuffer": true,
@@ -173,6 +173,9 @@ func (d *dump) value(path string, v reflect.Value) {
 		for i := range v.NumField() {
 			switch field := v.Type().Field(i).Name; {
 			case d.without[name+"."+field]:
+			case field == "wanting": // of attached
+			case field == "attached":
+				d.consumers(path+"."+field, v.Field(i))
 			case field == "newPreemptors":
 				d.members(path+"."+field, v.Field(i))
 			case rareFields[name+"."+field]:
@@ -195,6 +198,16 @@ func (d *dump) value(path string, v reflect.Value) {
 		}
 	default:
 		d.line(path, v)
+	}
+}
+
+// consumers writes what the consumers of changes keep. The node cache of a victim search is there after the first
+// search, and is brought up to date by the next.
+func (d *dump) consumers(path string, v reflect.Value) {
+	for i := range v.Len() {
+		if of := v.Index(i).Elem().Elem(); of.Type().Name() != "nodeCache" {
+			d.value(path+"."+of.Type().Name(), v.Index(i))
+		}
 	}
 }
 

@@ -129,7 +129,7 @@ func ineligibleForAll(p *objects.Partition, y *objects.Allocation) IneligibleRea
 // candidateFacts holds the properties of an allocation that ineligibleForAsk reads.
 type candidateFacts struct {
 	shape             *feasibility.Shape
-	priority          int32 // for victims, see Allocation.VictimPriority; of a member that of its victim group (PRE-51)
+	priority          int32 // for victims, see VictimPriority; of a member that of its victim group (PRE-51)
 	groupRequiresNode bool  // a member of its victim group has a required node
 }
 
@@ -159,8 +159,8 @@ func (h *victimSearch) ineligibleReason(y *objects.Allocation) IneligibleReason 
 	if reason := ineligibleForAll(h.part, y); reason != Eligible {
 		return reason
 	}
-	f := candidateFacts{shape: y.Shape(), priority: y.VictimPriority()}
-	if y.PreemptedAsUnit() {
+	f := candidateFacts{shape: y.Shape(), priority: VictimPriority(y)}
+	if PreemptedAsUnit(y) {
 		group := h.groupOf(y)
 		f.priority, f.groupRequiresNode = group.priority, group.requiresNode
 	}
@@ -249,11 +249,40 @@ func (h *victimSearch) protectedByGuarantee(y *objects.Allocation, victims []*ob
 	}
 	leaf := y.Application().Queue()
 	for q, common := leaf, h.eligibility(leaf).commonAncestor; q != common; q = q.Parent() {
-		if q.ProtectedByGuarantee(y, victims) {
+		if protectedBy(q, y, victims) {
 			return true
 		}
 	}
 	return false
+}
+
+// protectedBy reports whether the guarantee of q protects y: without y, victims and the expected releases q would be
+// below its guarantee for a resource that y has (PRE-34).
+func protectedBy(q *objects.Queue, y *objects.Allocation, victims []*objects.Allocation) bool {
+	guaranteed := q.Quota().Guaranteed()
+	if len(guaranteed) == 0 {
+		return false
+	}
+	for k, n := range y.Shape().Vector() {
+		k := resources.Index(k)
+		if g, ok := guaranteed.At(k); ok && n > 0 && allocatedWithout(q, k, y, victims) < g {
+			return true
+		}
+	}
+	return false
+}
+
+// allocatedWithout returns the quantity of k that q would use without y, victims and the expected releases. It is
+// called for each candidate, so it allocates no vector.
+func allocatedWithout(q *objects.Queue, k resources.Index, y *objects.Allocation,
+	victims []*objects.Allocation) resources.Quantity {
+	left := resources.SubSaturated(q.Quota().AfterExpectedRelease(k), y.Shape().Vector().At(k))
+	for _, z := range victims {
+		if q.IsSelfOrAncestorOf(z.Application().Queue()) {
+			left = resources.SubSaturated(left, z.Shape().Vector().At(k))
+		}
+	}
+	return left
 }
 
 // hasGuaranteeBelow reports whether a queue from leaf up to above, excluding above, has a guarantee.

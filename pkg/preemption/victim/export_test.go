@@ -97,3 +97,6 @@ func CachedLeaves(s *Search) int {
 	s.cache.sync()
 	return len(s.cache.leaves)
 }
+
+// ChangedNodes is the length of the list of nodes to refresh.
+func ChangedNodes(s *Search) int { return len(s.cache.changedNodes) }

@@ -62,7 +62,7 @@ func (s *guaranteeTotals) release(queues []int32, shape *feasibility.Shape) bool
 			clear(total.freed)
 			total.node = s.node
 		}
-		if total.queue.ProtectedAfterRelease(shape, total.freed) {
+		if protectedAfterRelease(total.queue, shape, total.freed) {
 			return false
 		}
 	}
@@ -70,4 +70,17 @@ func (s *guaranteeTotals) release(queues []int32, shape *feasibility.Shape) bool
 		s.queues[i].freed.Add(shape.Vector())
 	}
 	return true
+}
+
+// protectedAfterRelease is protectedBy for an allocation of shape s when freed is what the victims in q hold together.
+func protectedAfterRelease(q *objects.Queue, s *feasibility.Shape, freed resources.Vector) bool {
+	guaranteed := q.Quota().Guaranteed()
+	for k, n := range s.Vector() {
+		k := resources.Index(k)
+		if g, ok := guaranteed.At(k); ok && n > 0 &&
+			resources.SubSaturated(resources.SubSaturated(q.Quota().AfterExpectedRelease(k), n), freed.At(k)) < g {
+			return true
+		}
+	}
+	return false
 }

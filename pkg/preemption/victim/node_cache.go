@@ -30,10 +30,13 @@ type nodeCache struct {
 	scratchCandidates []nodeCandidate // scratch of summarize
 	sortKeys          []int64         // of scratchCandidates: the priority, and the index in it
 
-	nodeSetVersion uint64 // Partition.NodeSetGeneration of nodes
-	configVersion  uint64 // Partition.ConfigGeneration of victimUnits
-	rebuilds       int    // how often rebuild ran
-	updates        []int  // indexes of the nodes that were refreshed since the last rebuild
+	rebuilds int   // how often rebuild ran
+	updates  []int // indexes of the nodes that were refreshed since the last rebuild
+
+	nodesChanged  bool            // nodes were added or removed since the last sync
+	configChanged bool            // a configuration came into force
+	changedNodes  []*objects.Node // whose free resources or allocations have changed; a node may be there twice
+	maxChanged    int             // how long changedNodes may become
 
 	ranked uint64 // SearchStats.NodesRanked
 }
@@ -49,21 +52,67 @@ func (l *nodeCache) sync() {
 	switch {
 	case l.indexOf == nil || len(l.updates) > 4*len(l.nodes)+64:
 		l.rebuild(nil, nil)
-	case l.nodeSetVersion == l.part.NodeSetGeneration() && l.resourceKinds == l.part.ResourceCount():
+	case !l.nodesChanged && l.resourceKinds == l.part.ResourceCount():
 	case l.mostLeavesAreEmpty():
 		l.rebuild(nil, nil)
 	default:
 		l.rebuild(l.indexOf, l.summaries)
 	}
-	for _, n := range l.part.TakeChangedNodes() {
-		if i, known := l.indexOf[n]; known { // else the node was removed, and rebuild has dropped it
-			l.refreshNode(i)
-			l.updates = append(l.updates, i)
-		}
+	l.compactChanged()
+	for _, n := range l.changedNodes {
+		i := l.indexOf[n]
+		l.refreshNode(i)
+		l.updates = append(l.updates, i)
 	}
-	if l.configVersion != l.part.ConfigGeneration() {
-		l.configVersion = l.part.ConfigGeneration()
+	l.changedNodes = l.changedNodes[:0]
+	if l.configChanged {
+		l.configChanged = false
 		l.regroup()
+	}
+}
+
+// compactChanged keeps in changedNodes each node once, and none that was removed.
+func (l *nodeCache) compactChanged() {
+	seen := make(map[*objects.Node]bool, len(l.changedNodes))
+	l.changedNodes = slices.DeleteFunc(l.changedNodes, func(n *objects.Node) bool {
+		now, _ := l.part.Node(n.ID())
+		gone := now != n || seen[n]
+		seen[n] = true
+		return gone
+	})
+	l.maxChanged = 2*len(l.changedNodes) + 64
+}
+
+// Wants leaves out what changes neither what a node has free nor who may be a victim on it.
+func (*nodeCache) Wants() objects.ChangeSet {
+	return 1<<objects.NodeUsageChanged | 1<<objects.SchedulabilityChanged | 1<<objects.NodeAttributesChanged |
+		1<<objects.NodeBudgetsChanged | 1<<objects.PreemptionMarked | 1<<objects.PreemptionUnmarked |
+		1<<objects.PlaceholderEnding | 1<<objects.NodeAdded | 1<<objects.NodeRemoved | 1<<objects.ConfigurationChanged
+}
+
+// On implements objects.Consumer.
+func (l *nodeCache) On(c *objects.Change) {
+	switch c.Kind {
+	case objects.NodeUsageChanged, objects.SchedulabilityChanged, objects.NodeAttributesChanged,
+		objects.NodeBudgetsChanged:
+		l.noteChanged(c.Node)
+	case objects.PreemptionMarked, objects.PreemptionUnmarked, objects.PlaceholderEnding:
+		l.noteChanged(c.Ask.Node())
+	case objects.NodeAdded, objects.NodeRemoved:
+		l.nodesChanged = true
+	case objects.ConfigurationChanged:
+		l.configChanged = true
+	}
+}
+
+// noteChanged has n refreshed by the next sync. Placements that follow each other are often on one node.
+func (l *nodeCache) noteChanged(n *objects.Node) {
+	if end := len(l.changedNodes); end > 0 && l.changedNodes[end-1] == n {
+		return
+	}
+	l.changedNodes = append(l.changedNodes, n)
+	if len(l.changedNodes) > max(l.maxChanged, 2*len(l.nodes)+64) { // not taken for long
+		l.compactChanged()
 	}
 }
 
@@ -81,7 +130,7 @@ func (l *nodeCache) mostLeavesAreEmpty() bool {
 func (l *nodeCache) regroup() {
 	var nodes []int32
 	for number, leaf := range l.leaves {
-		if unit := leaf.Settings().VictimUnit; unit != l.victimUnits[number] {
+		if unit := leaf.VictimUnit(); unit != l.victimUnits[number] {
 			l.victimUnits[number] = unit
 			nodes = append(nodes, l.nodesOfLeaf[number]...)
 		}
@@ -97,11 +146,10 @@ func (l *nodeCache) regroup() {
 // indexes.
 func (l *nodeCache) rebuild(before map[*objects.Node]int, summaries []nodeSummary) {
 	if before == nil {
-		l.part.TakeChangedNodes() // all nodes are refreshed
-		l.leaves, l.victimUnits, l.leafIndex, l.configVersion = nil, nil, map[*objects.Queue]int32{},
-			l.part.ConfigGeneration()
+		l.changedNodes, l.configChanged = l.changedNodes[:0], false // all nodes are refreshed
+		l.leaves, l.victimUnits, l.leafIndex = nil, nil, map[*objects.Queue]int32{}
 	}
-	l.nodeSetVersion, l.nodes = l.part.NodeSetGeneration(), l.part.Nodes()
+	l.nodesChanged, l.nodes = false, l.part.Nodes()
 	l.indexOf, l.summaries, l.updates = make(map[*objects.Node]int, len(l.nodes)), make([]nodeSummary, len(l.nodes)),
 		l.updates[:0]
 	l.nodesOfLeaf, l.marks, l.mark = make([][]int32, len(l.leaves)), make([]uint64, len(l.leaves)), 0
@@ -168,7 +216,7 @@ func (l *nodeCache) leafIndexOf(leaf *objects.Queue) int32 {
 		i = int32(len(l.leaves))
 		l.leafIndex[leaf] = i
 		l.leaves, l.nodesOfLeaf, l.marks = append(l.leaves, leaf), append(l.nodesOfLeaf, nil), append(l.marks, 0)
-		l.victimUnits = append(l.victimUnits, leaf.Settings().VictimUnit)
+		l.victimUnits = append(l.victimUnits, leaf.VictimUnit())
 	}
 	return i
 }

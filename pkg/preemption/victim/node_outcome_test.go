@@ -62,7 +62,7 @@ func TestSearch_CandidatesEqualFullSelection(t *testing.T) {
 				}
 			}
 			assert.Equal(t, marks, onNode)
-			if len(plan.Victims) > 0 && onNode == len(plan.Victims) && len(p.QuotaShortfalls(x)) == 0 {
+			if len(plan.Victims) > 0 && onNode == len(plan.Victims) && len(victim.QuotaShortfalls(p, x)) == 0 {
 				plan.Victims = nil
 				assert.DeepEqual(t, candidateFacts(search.Candidates(plan)), got)
 				selected++

@@ -65,12 +65,12 @@ func (l *nodeCache) summarize(n *objects.Node, c *nodeSummary) {
 			continue
 		}
 		w := nodeCandidate{allocation: y, shape: y.Shape(), startedAt: y.BoundAt().UnixNano(),
-			leafIndex: l.leafIndexOf(y.Application().Queue()), priority: y.VictimPriority(),
+			leafIndex: l.leafIndexOf(y.Application().Queue()), priority: VictimPriority(y),
 			softProtection: softProtectionOf(!y.Ask().Policy.AllowPreemptSelf(), y.Ask().Originator)}
 		l.sortKeys = append(l.sortKeys, (int64(w.priority)<<32)|int64(len(l.scratchCandidates)))
 		l.scratchCandidates = append(l.scratchCandidates, w)
 		c.hasBudgets = c.hasBudgets || len(l.part.BudgetsOf(y)) > 0
-		c.hasGroups, c.mixedProtection, severalLevels = c.hasGroups || y.PreemptedAsUnit(), c.mixedProtection ||
+		c.hasGroups, c.mixedProtection, severalLevels = c.hasGroups || PreemptedAsUnit(y), c.mixedProtection ||
 			w.softProtection != l.scratchCandidates[0].softProtection, severalLevels ||
 			w.priority != l.scratchCandidates[0].priority
 	}

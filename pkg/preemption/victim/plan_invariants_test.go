@@ -124,9 +124,9 @@ func groupOf(p *objects.Partition, y *objects.Allocation) (all []*objects.Alloca
 
 // groupPriority returns the priority of the victim group of y.
 func groupPriority(p *objects.Partition, y *objects.Allocation) (n int32) {
-	n = y.VictimPriority()
+	n = victim.VictimPriority(y)
 	for _, z := range groupOf(p, y) {
-		n = max(n, z.VictimPriority())
+		n = max(n, victim.VictimPriority(z))
 	}
 	return n
 }

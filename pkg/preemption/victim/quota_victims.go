@@ -110,10 +110,11 @@ func (s *quotaSearch) collectCandidates(q *objects.Queue, guarantees []*queueGua
 func (s *quotaSearch) collectFromApplication(a *objects.Application, guarantees []*queueGuarantee) {
 	var groups []*objects.Allocation // one member of each group met
 	for y := range a.EachBound {
-		if ineligibleForAll(s.groups.part, y) != Eligible || slices.ContainsFunc(groups, y.SameVictimUnit) {
+		inGroup := func(z *objects.Allocation) bool { return SameUnit(y, z) }
+		if ineligibleForAll(s.groups.part, y) != Eligible || slices.ContainsFunc(groups, inGroup) {
 			continue
 		}
-		if y.PreemptedAsUnit() {
+		if PreemptedAsUnit(y) {
 			groups = append(groups, y)
 		}
 		if c := s.newCandidate(s.groups.unitOf(y), guarantees); !hasSystemPriority(c.priority) && !c.requiresNode &&

@@ -127,8 +127,9 @@ func (w quotaCluster) areLegalVictims(victims []*objects.Allocation) bool {
 		if w.part.Preempting(x) || x.Ask().RequiredNode() != "" || x.Ask().Priority >= 2_000_000_000 {
 			return false
 		}
-		if x.PreemptedAsUnit() &&
-			slices.ContainsFunc(w.part.VictimUnit(x), func(y *objects.Allocation) bool { return !slices.Contains(victims, y) }) {
+		if victim.PreemptedAsUnit(x) &&
+			slices.ContainsFunc(victim.Unit(w.part, x),
+				func(y *objects.Allocation) bool { return !slices.Contains(victims, y) }) {
 			return false // its group is not complete
 		}
 		for q := x.Application().Queue(); q.Path() != "root"; q = q.Parent() {
@@ -174,7 +175,7 @@ func TestQuotaVictims_Invariants(t *testing.T) {
 		"no victim can be left out without a larger excess": func(t *rapid.T, w quotaCluster, victims []*objects.Allocation) {
 			for _, x := range victims {
 				fewer := slices.DeleteFunc(slices.Clone(victims),
-					func(y *objects.Allocation) bool { return y == x || x.PreemptedAsUnit() && x.SameVictimUnit(y) })
+					func(y *objects.Allocation) bool { return y == x || victim.PreemptedAsUnit(x) && victim.SameUnit(x, y) })
 				assert.Assert(t, !w.excess(fewer).Equal(w.excess(victims)), "victim %s is not needed", x.Key())
 			}
 		},
@@ -185,7 +186,7 @@ func TestQuotaVictims_Invariants(t *testing.T) {
 			victims []*objects.Allocation) {
 			for _, x := range victims {
 				for _, y := range w.allocations {
-					alike := !x.PreemptedAsUnit() && !y.PreemptedAsUnit() && x.Application() == y.Application() &&
+					alike := !victim.PreemptedAsUnit(x) && !victim.PreemptedAsUnit(y) && x.Application() == y.Application() &&
 						x.Ask().Amounts.Equal(y.Ask().Amounts)
 					if alike && y.Ask().Policy.AllowPreemptSelf() && !x.Ask().Policy.AllowPreemptSelf() &&
 						!slices.Contains(victims, y) {

@@ -56,14 +56,16 @@ type CoolDowns interface {
 }
 
 // NewSearch returns a Search that compares at most maxCandidateNodes plans for an ask; 0: DefaultCandidateNodes. nil
-// stands for no cool-downs. A partition has one Search, because Partition.TakeChangedNodes reports each change once.
+// stands for no cool-downs. It follows the changes of p from now on.
 func NewSearch(p *objects.Partition, maxCandidateNodes int, coolDowns CoolDowns) *Search {
 	if maxCandidateNodes <= 0 {
 		maxCandidateNodes = DefaultCandidateNodes
 	}
-	return &Search{part: p, maxCandidateNodes: maxCandidateNodes, cache: nodeCache{part: p},
+	s := &Search{part: p, maxCandidateNodes: maxCandidateNodes, cache: nodeCache{part: p},
 		rankings: map[rankingKey]*nodeRanking{}, victims: map[*objects.Allocation]bool{},
 		current: victimSearch{coolDowns: coolDowns}}
+	objects.Attach(p, &s.cache)
+	return s
 }
 
 // Find returns the best plan for x by reason r (PRE-54 to PRE-64). ok is false when there is none. predicates may be

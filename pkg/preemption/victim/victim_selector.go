@@ -36,7 +36,7 @@ type quotaShortfall struct {
 func (t *victimSelector) begin(h *victimSearch) {
 	t.search, t.shortfalls, t.limitBlocks = h, t.shortfalls[:0], false
 	t.guarantees.beginSearch()
-	for _, w := range h.part.QuotaShortfalls(h.ask) {
+	for _, w := range QuotaShortfalls(h.part, h.ask) {
 		t.shortfalls = append(t.shortfalls, quotaShortfall{Shortfall: w})
 		t.limitBlocks = t.limitBlocks || w.Kind() == quota.LimitMaxResources
 	}
@@ -146,8 +146,8 @@ func (t *victimSelector) plan() Plan {
 
 // hasUnitOf reports whether y belongs to a victim group that is removed already.
 func (t *victimSelector) hasUnitOf(y *objects.Allocation) bool {
-	return y.PreemptedAsUnit() &&
-		slices.ContainsFunc(t.removable, func(u victimUnit) bool { return y.SameVictimUnit(u.first) })
+	return PreemptedAsUnit(y) &&
+		slices.ContainsFunc(t.removable, func(u victimUnit) bool { return SameUnit(y, u.first) })
 }
 
 // protectedByGuarantee reports whether a guarantee protects a member of u when t.victims and the members before

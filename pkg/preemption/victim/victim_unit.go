@@ -24,9 +24,49 @@ type victimUnit struct {
 	violatesBudget bool                   // it would be beyond a disruption budget
 }
 
+// PreemptedAsUnit reports whether x is preempted together with others: preemption.victim.unit of its leaf is
+// application, or it is taskgroup and x has a task group (PRE-50).
+func PreemptedAsUnit(x *objects.Allocation) bool {
+	switch x.Application().Queue().VictimUnit() {
+	case policies.VictimUnitApplication:
+		return true
+	case policies.VictimUnitTaskGroup:
+		return x.Ask().TaskGroup() != ""
+	}
+	return false
+}
+
+// SameUnit reports whether x and y are preempted together. Requires: PreemptedAsUnit(x).
+func SameUnit(x, y *objects.Allocation) bool {
+	a := x.Application()
+	return a == y.Application() &&
+		(a.Queue().VictimUnit() == policies.VictimUnitApplication || x.Ask().TaskGroup() == y.Ask().TaskGroup())
+}
+
+// Unit returns x and the allocations that are preempted with it, without preempting ones and placeholders that end
+// already, in key order.
+func Unit(p *objects.Partition, x *objects.Allocation) (all []*objects.Allocation) {
+	for y := range x.Application().EachBound {
+		if SameUnit(x, y) && !p.Preempting(y) && !p.Gangs().Ending(y) {
+			all = append(all, y)
+		}
+	}
+	slices.SortFunc(all, func(a, b *objects.Allocation) int { return cmp.Compare(a.Key(), b.Key()) })
+	return all
+}
+
+// VictimPriority returns the priority of x as a victim: that of its ask or, if it is preempted as a unit, the group
+// priority of its application if that is lower (PRE-51).
+func VictimPriority(x *objects.Allocation) int32 {
+	if n, ok := x.Application().GroupPriority(); ok && PreemptedAsUnit(x) {
+		return min(x.Ask().Priority, n)
+	}
+	return x.Ask().Priority
+}
+
 // unitOf returns the victim unit of y.
 func (h *victimSearch) unitOf(y *objects.Allocation) victimUnit {
-	if y.PreemptedAsUnit() {
+	if PreemptedAsUnit(y) {
 		return *h.groupOf(y)
 	}
 	return h.singleUnit(y)
@@ -35,7 +75,7 @@ func (h *victimSearch) unitOf(y *objects.Allocation) victimUnit {
 // singleUnit returns the unit of y alone, even if y belongs to a victim group.
 func (h *victimSearch) singleUnit(y *objects.Allocation) victimUnit {
 	u := victimUnit{
-		first: y, single: [1]*objects.Allocation{y}, priority: y.VictimPriority(), startedAt: y.BoundAt().UnixNano(),
+		first: y, single: [1]*objects.Allocation{y}, priority: VictimPriority(y), startedAt: y.BoundAt().UnixNano(),
 		optedOut: !y.Ask().Policy.AllowPreemptSelf(), originator: y.Ask().Originator,
 		requiresNode: y.Ask().RequiredNode() != "",
 	}
@@ -52,17 +92,17 @@ type groupKey struct {
 }
 
 // groupOf returns the victim group of y as one search finds it (PRE-50 to PRE-52). An application may have thousands of
-// allocations, so the group is summed up once. Requires: y.PreemptedAsUnit(), and y is not preempting.
+// allocations, so the group is summed up once. Requires: PreemptedAsUnit(y), and y is not preempting.
 func (h *victimSearch) groupOf(y *objects.Allocation) *victimUnit {
 	key := groupKey{app: y.Application()}
-	if key.app.Queue().Settings().VictimUnit == policies.VictimUnitTaskGroup {
+	if key.app.Queue().VictimUnit() == policies.VictimUnitTaskGroup {
 		key.group = y.Ask().TaskGroup()
 	}
 	f := h.groups[key]
 	if f != nil {
 		return f
 	}
-	group := h.part.VictimUnit(y)
+	group := Unit(h.part, y)
 	one := h.singleUnit(group[0])
 	f = &one
 	for _, z := range group {
