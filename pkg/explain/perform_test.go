@@ -11,6 +11,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/constraints"
 	"github.com/canopy-scheduler/canopy/pkg/explain"
+	"github.com/canopy-scheduler/canopy/pkg/gangscheduling"
 	"github.com/canopy-scheduler/canopy/pkg/limits"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/quota"
@@ -188,7 +189,7 @@ func moved(p *objects.Partition, c explain.Change) []scheduler.Command {
 	a, _ := p.Application(objects.AppID(c.Subject))
 	var leaf func(*objects.Queue) *objects.Queue
 	leaf = func(q *objects.Queue) *objects.Queue {
-		if q.Leaf() && q != a.Queue() && objects.CheckMove(p, a, q) == nil {
+		if q.Leaf() && q != a.Queue() && gangscheduling.CheckMove(p, a, q) == nil {
 			return q
 		}
 		for _, child := range q.Children() {

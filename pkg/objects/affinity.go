@@ -45,6 +45,9 @@ func (c *affinityChanges) check(x *Allocation) (check NodeCheck) {
 	return check
 }
 
+// NodesOpened reports whether a node may be allowed that was refused, and no RefreshShares came since.
+func (l AffinityLedger) NodesOpened() bool { return l.p.journal.affinity.nodesOpened }
+
 // MayRefuse reports whether any allocation has constraints, so that nodes may be refused to asks that have none.
 func (l AffinityLedger) MayRefuse() bool { return l.p.journal.affinity.tracking }
 
@@ -158,8 +161,7 @@ func (l AffinityLedger) requeueRefused() {
 		return
 	}
 	c.nodesOpened = false
-	l.p.journal.gangs.retry()
-	l.p.journal.reserving.more()
+	l.p.journal.post(Change{Kind: NodesOpened})
 	refused := c.refused
 	c.refused = nil
 	for _, group := range refused {

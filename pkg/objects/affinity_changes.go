@@ -20,7 +20,7 @@ type affinityChanges struct {
 
 // requeueDue reports whether something waits for a node that is not refused any more, and there may be one.
 func (j *journal) requeueDue() bool {
-	return j.affinity.nodesOpened && len(j.affinity.refused)+len(j.retries.parked)+len(j.gangs.unavailable) > 0
+	return j.affinity.nodesOpened && len(j.affinity.refused)+len(j.retries.parked) > 0
 }
 
 // track begins to track the nodes and the allocations that there are.

@@ -145,12 +145,12 @@ func (a *Application) StateAwareAllows() bool {
 // MayBeAllocated reports whether a may be allocated something now, as far as its queue and its operators are concerned:
 // it is not suspended, and StateAwareAllows.
 func (a *Application) MayBeAllocated() bool {
-	return !a.suspended() && a.StateAwareAllows()
+	return !a.Suspended() && a.StateAwareAllows()
 }
 
-// suspended reports whether only an operator can let the asks of a be placed: it is on hold, a queue of its path is
+// Suspended reports whether only an operator can let the asks of a be placed: it is on hold, a queue of its path is
 // stopped, or it is in the recovery queue (OPS-1, OPS-2, PLC-34).
-func (a *Application) suspended() bool {
+func (a *Application) Suspended() bool {
 	return a.onHold || a.queue.policy.stopped || a.queue.policy.recovery
 }
 

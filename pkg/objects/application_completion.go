@@ -55,7 +55,7 @@ func (p *Partition) completeDue(now time.Time) (unwanted []*Allocation) {
 			continue
 		}
 		for _, x := range a.Allocations() {
-			if x.isPlaceholder() && !p.gangs.isEnding(x) && !p.Preempting(x) {
+			if x.IsPlaceholder() && !p.gangs.isEnding(x) && !p.Preempting(x) {
 				unwanted = append(unwanted, x)
 			}
 		}
@@ -136,7 +136,7 @@ func (p *Partition) forgetApplication(a *Application) {
 		delete(p.gangs.complete, a)
 	}
 	p.leaveAccounts(a)
-	p.prune(a.queue)
+	p.Prune(a.queue)
 }
 
 // expireRecords states that records left the history (APP-41), except those of an ID in use again, which the RM

@@ -87,7 +87,6 @@ func (p *Partition) AddAskWithClass(priorityClass string, ask *Ask, now time.Tim
 	}
 	x.key.ClassID = p.classNumbers.acquire(priorityClass)
 	a := x.app
-	x.ask = p.Gangs().inDomain(a, ask)
 	p.register(x)
 	p.Gangs().added(x, now)
 	a.queue.quota.PostPending(x.shape.Vector(), 1)

@@ -75,7 +75,7 @@ type askGroupID struct {
 
 func askGroupIDOf(x *Allocation) askGroupID {
 	return askGroupID{shape: x.shape, taskGroup: x.ask.TaskGroup(), priority: x.ask.Priority,
-		preempts: x.ask.Policy.AllowPreemptOther(), placeholder: x.isPlaceholder(), affinity: x.constraints()}
+		preempts: x.ask.Policy.AllowPreemptOther(), placeholder: x.IsPlaceholder(), affinity: x.constraints()}
 }
 
 func newAskGroup(id askGroupID, a *Application) *AskGroup {

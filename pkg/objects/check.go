@@ -12,8 +12,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// Check is an Audit in one step, with what costs too much for a running scheduler: the counts of shapes, budgets,
-// affinity and topology. A Partition is consistent if it returns no error. Tests and the health check call it;
+// Check is an Audit in one step, with what costs too much for a running scheduler: the counts of shapes, budgets
+// and affinity. A Partition is consistent if it returns no error. Tests and the health check call it;
 // scheduling does not.
 func (p *Partition) Check() error {
 	a, c := p.NewAudit(), newRecount(p)
@@ -24,7 +24,7 @@ func (p *Partition) Check() error {
 	if got := p.UnschedulableCount(); got != c.unschedulable && !p.journal.retries.requeueRequested {
 		return fmt.Errorf("%d asks are counted as unschedulable, %d are", got, c.unschedulable)
 	}
-	for _, check := range append(c.wholeChecks(), c.checkShapes, c.checkBudgets, c.checkAffinity, c.checkTopology,
+	for _, check := range append(c.wholeChecks(), c.checkShapes, c.checkBudgets, c.checkAffinity,
 		c.checkClassQuotas) {
 		if err := check(); err != nil {
 			return err

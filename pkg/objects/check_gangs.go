@@ -13,7 +13,7 @@ func (c *recount) checkGangs() error {
 	ending, timers := 0, 0
 	for _, a := range p.apps {
 		if a.gang == nil {
-			if slices.ContainsFunc(a.allocations, (*Allocation).isPlaceholder) {
+			if slices.ContainsFunc(a.allocations, (*Allocation).IsPlaceholder) {
 				return fmt.Errorf("application %s has placeholders and no gang", a.ID())
 			}
 			continue
@@ -41,7 +41,7 @@ func (c *recount) checkGangs() error {
 func (c *recount) checkGang(a *Application) (ending int, err error) {
 	live := map[string]int{}
 	for _, x := range a.allocations {
-		if !x.isPlaceholder() {
+		if !x.IsPlaceholder() {
 			continue
 		}
 		mark, ends := c.p.gangs.ending[x]

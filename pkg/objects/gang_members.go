@@ -1,7 +1,6 @@
 package objects
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -9,7 +8,6 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/gangs"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
-	"github.com/canopy-scheduler/canopy/pkg/quota"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
@@ -81,7 +79,6 @@ func (l GangLedger) endWait(a *Application) {
 		return true
 	})
 	l.updateComplete(a)
-	delete(l.p.journal.gangs.tries, a)
 }
 
 // PlacedTogether reports whether the asks of g are placed together with those of the other task groups of their
@@ -91,103 +88,7 @@ func (g *AskGroup) PlacedTogether() bool { return g.hold == heldReady }
 // WaitsForMembers reports whether the asks of g wait for each other.
 func (g *AskGroup) WaitsForMembers() bool { return g.Held() && g.app.gang.Waits() }
 
-// MemberGroup is the members of a gang that have the same shape, in order.
-type MemberGroup struct {
-	Shape *feasibility.Shape
-	Asks  []*Allocation
-}
-
-// Members are the asks of a that are placed together: of each task group the first ones in order. Those of the same
-// shape are together: first those that require a node, then the shape with the largest dominant share of the cluster,
-// because it fits the fewest nodes; of equal ones that with the first ask in order (GAN-21). Requires: the gang of a
-// has enough members, and waits.
-func (l GangLedger) Members(a *Application) []MemberGroup {
-	var asks []*Allocation
-	for i := range a.gang.Groups() {
-		t := &a.gang.Groups()[i]
-		asks = append(asks, a.firstMembers(t.Name, t.Live())...)
-	}
-	return l.byShape(asks)
-}
-
-// byShape are asks of one application in the order of Members.
-func (l GangLedger) byShape(asks []*Allocation) (all []MemberGroup) {
-	index := map[*feasibility.Shape]int{}
-	for _, x := range asks {
-		i, ok := index[x.shape]
-		if !ok {
-			i, all = len(all), append(all, MemberGroup{Shape: x.shape})
-			index[x.shape] = i
-		}
-		all[i].Asks = append(all[i].Asks, x)
-	}
-	for _, g := range all {
-		slices.SortFunc(g.Asks, compareAsks)
-	}
-	capacity := l.p.Capacity()
-	slices.SortFunc(all, func(g, h MemberGroup) int {
-		if c := cmp.Compare(min(len(h.Shape.RequiredNode()), 1), min(len(g.Shape.RequiredNode()), 1)); c != 0 {
-			return c
-		}
-		if c := cmp.Compare(shareOf(h.Shape.Vector(), capacity), shareOf(g.Shape.Vector(), capacity)); c != 0 {
-			return c
-		}
-		return compareAsks(g.Asks[0], h.Asks[0])
-	})
-	return all
-}
-
-// firstMembers are the first n pending asks of a task group, in order.
-func (a *Application) firstMembers(taskGroup string, n int) (asks []*Allocation) {
-	for _, group := range a.askGroups.list {
-		if group.id.taskGroup == taskGroup && !group.id.placeholder {
-			asks = append(asks, group.PendingAsks()...)
-		}
-	}
-	slices.SortFunc(asks, compareAsks)
-	return asks[:n]
-}
-
 func compareAsks(x, y *Allocation) int { return policies.CompareAsks(&x.key, &y.key) }
-
-// shareOf is the largest part of a resource of the cluster that v is.
-func shareOf(v, capacity resources.Vector) (share float64) {
-	for k, n := range v {
-		if total := capacity.At(resources.Index(k)); n > 0 && total > 0 {
-			share = max(share, float64(n)/float64(total))
-		}
-	}
-	return share
-}
-
-// BlockedTogether is the constraint that keeps the members of an application from being placed together, and how many
-// of how many asks of one shape it allows beside the others. ok is false if there is none (GAN-21).
-func (l GangLedger) BlockedTogether(a *Application, members []MemberGroup) (by quota.Constraint, allowed, of int,
-	ok bool) {
-	var placed quota.Projection
-	for _, g := range members {
-		if n, blocking := placed.Place(&a.quota, g.Shape.Vector(), len(g.Asks)); n < len(g.Asks) {
-			return blocking, n, len(g.Asks), true
-		}
-	}
-	return by, 0, 0, false
-}
-
-// FitsCapacity reports whether the cluster as a whole has enough for the members of a gang together.
-func (l GangLedger) FitsCapacity(members []MemberGroup) bool {
-	return l.fitsCapacity(requestedBy(members))
-}
-
-func (l GangLedger) fitsCapacity(requested resources.Vector) bool {
-	return l.p.root.quota.Allows(l.p.root.Allocated(), requested)
-}
-
-func requestedBy(members []MemberGroup) (sum resources.Vector) {
-	for _, g := range members {
-		sum.AddTimes(g.Shape.Vector(), int64(len(g.Asks)))
-	}
-	return sum
-}
 
 // FitsWith reports whether an ask of shape s fits n beside what is held there and what is used, too.
 func (n *Node) FitsWith(s *feasibility.Shape, used resources.Vector) bool {

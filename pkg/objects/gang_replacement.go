@@ -118,12 +118,6 @@ func (l GangLedger) bindReplacement(x *Allocation, n *Node, now time.Time) {
 	l.p.journal.post(Change{Kind: Replaced, Ask: x})
 }
 
-// TakeReplaced returns the asks that were bound in the place of a placeholder since the last call, in that order. The
-// list is valid until the partition changes.
-func (l GangLedger) TakeReplaced() []*Allocation {
-	return take(&l.p.journal.gangs.replacedBy)
-}
-
 // hold holds resources of n for x (sign 1), or no longer (sign -1).
 func (l GangLedger) hold(x *Allocation, n *Node, sign int) {
 	c := n.ownExtra()

@@ -26,18 +26,6 @@ func (l ReservationLedger) Together(x *Allocation) bool {
 	return r.gang == x.app && r.byAsk[x].together
 }
 
-// MembersTogether are the members of the gang that has reserved nodes, those of one shape together, in the order in
-// which they are placed; nil: there is no such gang.
-func (l ReservationLedger) MembersTogether() []MemberGroup {
-	var asks []*Allocation
-	for _, x := range l.AsksOf(l.Gang()) {
-		if l.Together(x) {
-			asks = append(asks, x)
-		}
-	}
-	return l.p.Gangs().byShape(asks)
-}
-
 // ReserveTogether reserves nodes for members of the gang of a, and no others: reservations of other members end. made
 // are those of members that had none, and moved those of members that had another node. Requires: no other application
 // has reserved nodes together; MayReserveTogether; the asks are pending members of a that wait for each other.

@@ -78,10 +78,10 @@ func (l GangLedger) ExpireNext(now time.Time) (out GangTimeout, ok bool) {
 	}
 	for _, x := range a.Allocations() {
 		switch {
-		case x.Pending() && (failed || x.isPlaceholder()):
+		case x.Pending() && (failed || x.IsPlaceholder()):
 			l.cancelTimedOut(x)
 			out.Cancelled = append(out.Cancelled, x)
-		case x.Pending() || !x.isPlaceholder() || l.Ending(x):
+		case x.Pending() || !x.IsPlaceholder() || l.Ending(x):
 		case !l.p.Preempting(x):
 			out.Released = append(out.Released, x)
 			l.TimeOut(x)
@@ -118,7 +118,7 @@ func (l GangLedger) expireVirtual(a *Application, failed bool) (cancelled []*All
 
 // cancelTimedOut removes a pending ask. A placeholder is counted as timed out.
 func (l GangLedger) cancelTimedOut(x *Allocation) {
-	if x.isPlaceholder() {
+	if x.IsPlaceholder() {
 		l.p.gangs.ending[x] = endingPlaceholder{timedOut: true}
 		x.app.gang.CountEnding(1)
 		l.countTimeOut(x)

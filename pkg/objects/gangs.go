@@ -1,13 +1,10 @@
 package objects
 
 import (
-	"cmp"
-	"slices"
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/gangs"
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
-	"github.com/canopy-scheduler/canopy/pkg/policies"
 )
 
 // Gangs: an application has its gang (package gangs), and the partition knows which placeholders are about to end and
@@ -71,8 +68,8 @@ func (a *Application) DeclareGang(s gangs.Spec) {
 	}
 }
 
-// isPlaceholder reports whether x is a placeholder of a task group.
-func (x *Allocation) isPlaceholder() bool { return x.ask.Placeholder && x.ask.TaskGroup() != "" }
+// IsPlaceholder reports whether x is a placeholder of a task group.
+func (x *Allocation) IsPlaceholder() bool { return x.ask.Placeholder && x.ask.TaskGroup() != "" }
 
 // holdOf is whether the asks of a group with this ID wait for placeholders of their task group, or for each other.
 func (a *Application) holdOf(id askGroupID) hold {
@@ -89,7 +86,7 @@ func (a *Application) holdOf(id askGroupID) hold {
 // reindexes the application.
 func (l GangLedger) added(x *Allocation, now time.Time) {
 	a := x.app
-	if !x.isPlaceholder() {
+	if !x.IsPlaceholder() {
 		if a.gang != nil && a.gang.MinMember(x.ask.TaskGroup()) > 0 {
 			l.begin(a, now)
 		}
@@ -103,7 +100,7 @@ func (l GangLedger) added(x *Allocation, now time.Time) {
 
 // removed counts the end of x if it is a placeholder. The caller reindexes the application.
 func (l GangLedger) removed(x *Allocation) {
-	if !x.isPlaceholder() {
+	if !x.IsPlaceholder() {
 		return
 	}
 	mark, ending := l.p.gangs.ending[x]
@@ -146,7 +143,7 @@ func (l GangLedger) count(a *Application, by func(*gangs.Gang) (holdChanged bool
 // GAN-9, GAN-13).
 func (l GangLedger) bound(x *Allocation, now time.Time) {
 	a := x.app
-	if !x.isPlaceholder() {
+	if !x.IsPlaceholder() {
 		if a.gang != nil && a.gang.MinMember(x.ask.TaskGroup()) > 0 {
 			l.endWait(a)
 		}
@@ -167,31 +164,11 @@ func (l GangLedger) bound(x *Allocation, now time.Time) {
 	l.p.gangs.timers.move(a, before, a.gang.Deadline())
 }
 
-// ReplacementCandidates are the asks of a that wait for placeholders, in order, and the placeholders that may be
-// replaced, in key order (GAN-5). Both are new slices; without asks there are no placeholders either.
-func (a *Application) ReplacementCandidates(p *Partition) (asks, placeholders []*Allocation) {
-	if a.suspended() {
-		return nil, nil
-	}
-	for _, group := range a.askGroups.list {
-		if !group.Held() {
-			continue
-		}
-		for _, x := range group.PendingAsks() {
-			if p.Nomination(x) == nil && p.gangs.replacing[x] == nil {
-				asks = append(asks, x)
-			}
-		}
-	}
-	if len(asks) == 0 {
-		return nil, nil
-	}
-	for _, x := range a.allocations {
-		if !x.Pending() && x.isPlaceholder() && !p.gangs.isEnding(x) && !p.Preempting(x) {
-			placeholders = append(placeholders, x)
-		}
-	}
-	slices.SortFunc(asks, func(x, y *Allocation) int { return policies.CompareAsks(&x.key, &y.key) })
-	slices.SortFunc(placeholders, func(x, y *Allocation) int { return cmp.Compare(x.Key(), y.Key()) })
-	return asks, placeholders
+// SetRefusal records why the members of a could not be placed together, and takes their groups out of the order; empty:
+// they are tried again. Requires: the gang of a is ready, or was refused.
+func (l GangLedger) SetRefusal(a *Application, reason string) {
+	a.gang.Refuse(reason)
+	a.reindexReady()
+	l.p.reindex(a)
+	l.p.journal.post(Change{Kind: GangRefused, App: a})
 }

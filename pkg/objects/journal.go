@@ -117,6 +117,7 @@ const (
 	Rebuilding           // all masks, orders and accounts are built anew after this
 	ResourceAdded        // a resource got an index
 	RefusalsMayEnd       // the resource manager may accept what it refused
+	NodesOpened          // other allocations may leave nodes to asks to which they did not
 
 	ChangeKinds = iota // how many there are
 )
@@ -150,12 +151,10 @@ type journal struct {
 	retries   retries
 	snapshots snapshotChanges
 	events    stateEvents
-	gangs     gangChanges
 	waiting   waitingChanges
 	answers   answerChanges
 	reserving reservationChanges
 	affinity  affinityChanges
-	topology  topologyChanges
 
 	attached []Consumer // in the order in which they get a change
 	wanting  [ChangeKinds][]Consumer
@@ -167,8 +166,8 @@ type journal struct {
 // reads them.
 func (j *journal) consumers() []Consumer {
 	return []Consumer{
-		&j.order, &j.routine, &j.retries, &j.snapshots, &j.events, &j.gangs, &j.waiting,
-		&j.answers, &j.reserving, &j.affinity, &j.topology,
+		&j.order, &j.routine, &j.retries, &j.snapshots, &j.events, &j.waiting,
+		&j.answers, &j.reserving, &j.affinity,
 	}
 }
 

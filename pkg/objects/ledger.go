@@ -135,10 +135,9 @@ func (p *Partition) Resize(key AllocationKey, amounts resources.Amounts) (*Alloc
 	return x, nil
 }
 
-// changeAsk gives the pending x another ask, which differs in its constraints on nodes. A nomination or a reservation
+// ReplaceAsk gives the pending x another ask, which differs in its constraints on nodes. A nomination or a reservation
 // of it ends.
-func (l GangLedger) changeAsk(x *Allocation, ask *Ask) {
-	p := l.p
+func ReplaceAsk(p *Partition, x *Allocation, ask *Ask) {
 	p.unpost(x)
 	before := x.shape
 	x.ask, x.shape = ask, p.acquireShape(ask)

@@ -27,7 +27,7 @@ func RecordMove(p *Partition, a *Application, m Moved) {
 	p.lists.moved[a] = &m
 }
 
-// CheckMove is why an operator may not move a to a queue; nil: it may (OPS-9). The error names the limit.
+// CheckMove is why an operator may not move a to a queue, quotas and gangs apart; nil: it may (OPS-9).
 func CheckMove(p *Partition, a *Application, to *Queue) error {
 	switch {
 	case !to.Leaf():
@@ -43,11 +43,11 @@ func CheckMove(p *Partition, a *Application, to *Queue) error {
 	case !to.MaySubmit(a.User()):
 		return fmt.Errorf("%s", to.refusal(to.path, a.User()))
 	}
-	if a.gang != nil && !a.gang.Requested().IsZero() {
-		if err := p.Gangs().checkGang(to, a.ID(), a.gang.Requested(), nil); err != nil {
-			return err
-		}
-	}
+	return nil
+}
+
+// CheckMoveQuotas is why the quotas, limits or class quotas of a queue do not allow all of a; nil: they do (OPS-9).
+func CheckMoveQuotas(p *Partition, a *Application, to *Queue) error {
 	used := a.used()
 	if c, blocked := a.quota.FirstBlockingMove(&to.quota, used, p.names); blocked {
 		if running, bound := c.Running(); c.Kind().AboutApplications() {
@@ -91,7 +91,7 @@ func MoveApplication(p *Partition, a *Application, to *Queue) {
 	p.deadlines.ramping.add(a)
 	p.reindex(a)
 	p.journal.post(Change{Kind: ApplicationMoved, App: a, Queue: from})
-	p.prune(from)
+	p.Prune(from)
 }
 
 // leaveLeaf removes a, which counts for nothing, from its leaf.

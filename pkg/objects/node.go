@@ -224,3 +224,6 @@ func (n *Node) ownExtra() *nodeExtra {
 	}
 	return n.extra
 }
+
+// CompareNodes is negative if a comes before b in node order.
+func CompareNodes(a, b *Node) int { return nodeOrder.Compare(a, b) }

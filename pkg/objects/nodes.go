@@ -156,7 +156,7 @@ func (o *ordering) fitNode(n *Node) {
 	o.shapes.AddResources(o.names.Len())
 	o.shapes.SetAll(&n.entry.Mask)
 	for k := range o.names.Len() {
-		o.shapes.DropExceeding(n.entry.Mask, resources.Index(k), n.free(resources.Index(k)))
+		o.shapes.DropExceeding(n.entry.Mask, resources.Index(k), n.Free(resources.Index(k)))
 	}
 	o.shapes.DropOtherRequiredNodes(n.entry.Mask, string(n.ID()))
 	n.entry.Mask.Subtract(n.rejected)

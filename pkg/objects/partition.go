@@ -100,7 +100,6 @@ func NewPartitionWithOptions(conf configs.Partition, opt Options) *Partition {
 		cmp.Or(opt.AskNames, resources.MaxAskNames), p.forgetResource)
 	p.journal.order.shapes, p.journal.order.names = p.shapes, p.names
 	p.journal.affinity.nodes, p.journal.affinity.maxRefused = &p.lists.nodes, cmp.Or(opt.RefusedNodes, defaultRefusals)
-	p.journal.topology.nodes = &p.lists.nodes
 	p.journal.order.applyNodeOrder(&p.conf)
 	p.root = p.buildQueue(conf.Root, nil, true)
 	p.journal.order.root = &p.root.quota

@@ -250,8 +250,8 @@ func (n *Node) freeWithoutHeld(free resources.Vector, counts func(*Allocation) b
 // in which they were marked. Read-only.
 func (n *Node) Preempting() []*Allocation { return n.extra.preempting }
 
-// free is the quantity of k on n for asks for which nothing of n is held.
-func (n *Node) free(k resources.Index) resources.Quantity {
+// Free is the quantity of k on n for asks for which nothing of n is held.
+func (n *Node) Free(k resources.Index) resources.Quantity {
 	return resources.SubSaturated(n.available.At(k), n.extra.held.At(k))
 }
 

@@ -22,14 +22,14 @@ func (p *Partition) ApplyQuotaTags(path QueuePath, tags map[string]string) (prob
 	want, problems := configs.ReadQuotaTags(tags)
 	conf, has := q.conf, &q.dynamic.tags
 	if want.Max != nil {
-		if err := p.admitNames(conf.Max.All(), want.Max.All()); err != nil {
+		if err := p.AdmitNames(conf.Max.All(), want.Max.All()); err != nil {
 			problems = append(problems, fmt.Errorf("tag %s: %w", configs.TagMax, err))
 		} else {
 			conf.Max, has.Max = *want.Max, want.Max
 		}
 	}
 	if want.Guaranteed != nil {
-		if err := p.admitNames(conf.Max.All(), want.Guaranteed.All()); err != nil {
+		if err := p.AdmitNames(conf.Max.All(), want.Guaranteed.All()); err != nil {
 			problems = append(problems, fmt.Errorf("tag %s: %w", configs.TagGuaranteed, err))
 		} else {
 			conf.Guaranteed, has.Guaranteed = *want.Guaranteed, want.Guaranteed
@@ -50,9 +50,9 @@ func (q *Queue) QuotaTags() configs.QuotaTags {
 	return q.dynamic.tags
 }
 
-// admitNames checks whether the resource names of quotas, zero quantities included, are within the
+// AdmitNames checks whether the resource names of quotas, zero quantities included, are within the
 // bounds for asks together; nil: they are.
-func (p *Partition) admitNames(all ...iter.Seq2[string, resources.Quantity]) error {
+func (p *Partition) AdmitNames(all ...iter.Seq2[string, resources.Quantity]) error {
 	named := map[string]resources.Quantity{}
 	for _, quotas := range all {
 		for name := range quotas {

@@ -152,10 +152,10 @@ func (q *Queue) canBeDynamic() bool {
 	return len(q.byName) == 0
 }
 
-// prune removes an empty queue that is dynamic or draining, and then its parent likewise (QUE-29, QUE-38). A
+// Prune removes an empty queue that is dynamic or draining, and then its parent likewise (QUE-29, QUE-38). A
 // managed queue without applications forgets that it was dynamic before the configuration named it:
 // had it stayed dynamic, it would be removed by now (QUE-32).
-func (p *Partition) prune(q *Queue) {
+func (p *Partition) Prune(q *Queue) {
 	for above := q; above != nil; above = above.parent {
 		if above.managed && above.dynamic != nil && !hasApplications(above) {
 			above.dynamic = nil

@@ -102,7 +102,7 @@ func (r *reload) drainQueue(q *Queue) {
 		r.visited[at].changed = true
 		r.p.journal.post(Change{Kind: QueueChanged, Queue: q})
 	}
-	r.p.prune(q)
+	r.p.Prune(q)
 	if q.draining && !was && !q.removed {
 		r.p.journal.post(Change{Kind: QueueStateChanged, Queue: q, To: QueueDraining})
 	}

@@ -42,7 +42,7 @@ func (*reservationChanges) Wants() ChangeSet {
 		1<<NodeUsageChanged | 1<<NodeFreed | 1<<SchedulabilityChanged | 1<<NodeAttributesChanged | 1<<CapacityChanged |
 		1<<QuotasChanged | 1<<QueueSettingsChanged | 1<<ApplicationStateChanged | 1<<RunningChanged |
 		1<<FirstStartingChanged | 1<<ConfigurationChanged | 1<<SettingsApplied | 1<<Rebuilding | 1<<RefusalsMayEnd |
-		1<<AccountMembersChanged | 1<<ApplicationMoved | 1<<MayBeAllocatedChanged
+		1<<NodesOpened | 1<<AccountMembersChanged | 1<<ApplicationMoved | 1<<MayBeAllocatedChanged
 }
 
 func (r *reservationChanges) On(c *Change) {

@@ -287,9 +287,9 @@ func (l ReservationLedger) HeldFor(n *Node, x *Allocation) (out []Holder) {
 // FreeFor is what n has of a resource for x: available less what is held for other asks. It can be negative.
 func (l ReservationLedger) FreeFor(x *Allocation, n *Node, k resources.Index) resources.Quantity {
 	if l.Of(x) == n || l.p.Nomination(x) == n {
-		return resources.SubSaturated(n.free(k), -x.shape.Vector().At(k))
+		return resources.SubSaturated(n.Free(k), -x.shape.Vector().At(k))
 	}
-	return n.free(k)
+	return n.Free(k)
 }
 
 // RequeueUnfitting makes the asks schedulable again that fit no node any more: none is refused to them by the RM, or by

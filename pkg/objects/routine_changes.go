@@ -14,14 +14,12 @@ type routineChanges struct {
 func (p *Partition) Routine() bool { return !p.journal.routine.other && !p.journal.requeueDue() }
 
 // BeginRoutine reports whether nothing precedes the placement of the first feasible ask: there are no nominations,
-// preempting allocations, reservations, placeholders to replace, gangs to try again, or queues above an enforced max,
-// and all events and ended objects were taken. What becomes due with time is for the caller to examine.
+// preempting allocations, reservations or placeholders to replace, and all events and ended objects were taken. What
+// other packages keep, and what becomes due with time, is for the caller to examine.
 func (p *Partition) BeginRoutine() bool {
 	j := &p.journal
 	routine := len(p.marks.nominees) == 0 && len(p.marks.preempting) == 0 && len(p.marks.reservations.asks) == 0 &&
-		len(p.gangs.ending) == 0 && len(p.gangs.replacing) == 0 && len(j.gangs.candidates) == 0 &&
-		len(j.gangs.refused) == 0 && len(j.gangs.replacedBy) == 0 &&
-		len(j.reserving.ended) == 0 &&
+		len(p.gangs.ending) == 0 && len(p.gangs.replacing) == 0 && len(j.reserving.ended) == 0 &&
 		len(j.events.applications) == 0 && len(j.events.queues) == 0 &&
 		!j.order.sharesStale && len(j.order.joining) == 0 && !j.retries.requeueRequested && !j.requeueDue()
 	j.routine.other = !routine

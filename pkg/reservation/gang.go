@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
+	"github.com/canopy-scheduler/canopy/pkg/gangscheduling"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
@@ -45,7 +46,7 @@ func (eng *Engine) reserveForGang(now time.Time) (changed bool) {
 // mayReserveFrom returns the time from which the members that are placed together may reserve: the youngest is as old
 // as an ask that reserves must be, and none was refused recently.
 func (eng *Engine) mayReserveFrom(a *objects.Application) (at time.Time) {
-	for _, g := range eng.part.Gangs().Members(a) {
+	for _, g := range gangscheduling.Members(eng.part, a) {
 		for _, x := range g.Asks {
 			if old := x.Created().Add(eng.part.Reservations().Settings().Delay); old.After(at) {
 				at = old
@@ -121,8 +122,8 @@ func lackTogether(plan []objects.MemberNode) (most float64, held bool) {
 // not enough nodes that would hold them without allocations, or the RM refuses a member; end is which.
 func (eng *Engine) planTogether(a *objects.Application, now time.Time) (plan []objects.MemberNode,
 	end objects.ReservationEnd) {
-	members := eng.part.Gangs().Members(a)
-	if _, _, _, blocked := eng.part.Gangs().BlockedTogether(a, members); blocked || !a.MayBeAllocated() {
+	members := gangscheduling.Members(eng.part, a)
+	if _, _, _, blocked := gangscheduling.BlockedTogether(a, members); blocked || !a.MayBeAllocated() {
 		return nil, objects.ReservationBlocked
 	}
 	used := map[*objects.Node]resources.Vector{}
@@ -168,7 +169,7 @@ func (eng *Engine) takeNode(nodes *lackHeap, x *objects.Allocation) (n *objects.
 }
 
 // nodesByLack returns the nodes that a member may reserve, the one on which it lacks the least first.
-func (eng *Engine) nodesByLack(a *objects.Application, g objects.MemberGroup,
+func (eng *Engine) nodesByLack(a *objects.Application, g gangscheduling.MemberGroup,
 	used map[*objects.Node]resources.Vector) *lackHeap {
 	h := &lackHeap{}
 	add := func(n *objects.Node) {
@@ -225,9 +226,9 @@ func (eng *Engine) fittingGang() (first *objects.Allocation) {
 	if a == nil || !a.MayBeAllocated() || !l.FitTogether() {
 		return nil
 	}
-	members := l.MembersTogether()
-	if _, _, _, blocked := eng.part.Gangs().BlockedTogether(a, members); blocked ||
-		!eng.part.Gangs().FitsCapacity(members) {
+	members := MembersTogether(eng.part)
+	if _, _, _, blocked := gangscheduling.BlockedTogether(a, members); blocked ||
+		!gangscheduling.FitsCapacity(eng.part, members) {
 		return nil
 	}
 	for _, g := range members {
@@ -238,6 +239,18 @@ func (eng *Engine) fittingGang() (first *objects.Allocation) {
 	return first
 }
 
+// MembersTogether returns the members of the gang that has reserved nodes, those of one shape together, in the order in
+// which they are placed; nil: there is no such gang.
+func MembersTogether(p *objects.Partition) []gangscheduling.MemberGroup {
+	var asks []*objects.Allocation
+	for _, x := range p.Reservations().AsksOf(p.Reservations().Gang()) {
+		if p.Reservations().Together(x) {
+			asks = append(asks, x)
+		}
+	}
+	return gangscheduling.ByShape(p, asks)
+}
+
 // acceptsTogether reports whether other allocations leave the nodes that the members of the gang have reserved to them,
 // and the RM accepts all. A member that is refused keeps the gang from reserving nodes for a time.
 func (eng *Engine) acceptsTogether(now time.Time) bool {
@@ -245,7 +258,7 @@ func (eng *Engine) acceptsTogether(now time.Time) bool {
 		return true
 	}
 	l := eng.part.Reservations()
-	for _, g := range l.MembersTogether() {
+	for _, g := range MembersTogether(eng.part) {
 		for _, x := range g.Asks {
 			if n := l.Of(x); !eng.part.Affinity().Check(x).Allows(n) || eng.oracle != nil && !eng.oracle.Fits(x.Key(), n.ID()) {
 				eng.refuseUntil(x, now.Add(refusalRetry))

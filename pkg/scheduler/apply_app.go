@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/gangscheduling"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/placement"
 	"github.com/canopy-scheduler/canopy/pkg/security"
@@ -76,7 +77,7 @@ func (c *Core) leafFor(m AddApplication) (objects.QueuePath, error) {
 			return "", err
 		}
 	}
-	return path, c.part.Gangs().Admit(path, m.App, m.Gang.Requested, m.Tags)
+	return path, gangscheduling.Admit(c.part, path, m.App, m.Gang.Requested, m.Tags)
 }
 
 // recoveryQueue returns the recovery queue, which is created if there is none. It takes every forced application that

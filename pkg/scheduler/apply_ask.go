@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/gangscheduling"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
 	"github.com/canopy-scheduler/canopy/pkg/security"
@@ -33,6 +34,9 @@ func (c *Core) submitAskOfClass(priorityClass string, now time.Time, ask *object
 	ask, err := c.withConstraints(ask)
 	if err == nil {
 		ask, err = c.withRefusals(ask), wellFormed(ask)
+	}
+	if a, known := c.part.Application(ask.App); known && a.Gang() != nil {
+		ask = gangscheduling.InDomain(a, ask)
 	}
 	var x *objects.Allocation
 	if err == nil {
@@ -148,7 +152,7 @@ func (c *Core) reportAllocation(now time.Time, m ReportAllocation) {
 	c.emitRefused(Refused{Subject: "constraints of allocation " + string(ask.Key), Key: ask.Key, App: ask.App}, unreadable)
 	c.emitStateChanges()
 	c.emitAllocated(x.Ask(), nodeID)
-	c.part.Gangs().KeepDomain(x.Application())
+	gangscheduling.KeepDomain(c.part, x.Application())
 }
 
 // holdOrphan holds a reported allocation that its application does not take, on its node: it runs there (ASK-67). What

@@ -7,6 +7,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
+	"github.com/canopy-scheduler/canopy/pkg/gangscheduling"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
 	"github.com/canopy-scheduler/canopy/pkg/refusals"
@@ -35,6 +36,7 @@ type Core struct {
 
 	preemption   *preemption.Engine
 	reservations *reservation.Engine
+	gangs        *gangscheduling.Gangs
 	constraints  constraintCache
 	refusals     refusals.Tracker
 
@@ -65,6 +67,7 @@ func NewWith(conf configs.Partition, oracle *objects.Oracle, opt objects.Options
 	c := &Core{part: objects.NewPartitionWithOptions(conf, opt), opt: opt}
 	c.preemption = preemption.New(c.part, opt, engineHost{c})
 	c.reservations = reservation.New(c.part, reservationHost{c})
+	c.gangs = gangscheduling.New(c.part)
 	c.SetOracle(oracle)
 	return c
 }
@@ -221,6 +224,7 @@ func (c *Core) apply(now time.Time, cmd Command) {
 		c.part = objects.NewPartitionWithOptions(c.part.Config(), c.opt)
 		c.applyToQueues(c.part.Root())
 		c.oracleRetryAt, c.waiting, c.refusals = time.Time{}, waitingReport{}, refusals.Tracker{}
+		c.gangs = gangscheduling.New(c.part)
 		c.preemption.Reset(c.part, now)
 		c.reservations.Reset(c.part)
 		c.emit(PartitionReset(m))

@@ -4,12 +4,12 @@ import (
 	"container/heap"
 	"slices"
 
-	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/gangscheduling"
 )
 
 // domainSlots is a domain, its position among the others, and at least how many members it takes.
 type domainSlots struct {
-	domain *objects.TopologyDomain
+	domain *gangscheduling.TopologyDomain
 	number int
 	slots  int
 }
@@ -23,7 +23,7 @@ func (x domainSlots) before(y domainSlots) bool {
 type domainHeap struct{ all []domainSlots }
 
 // newDomainHeap is a heap of domains for members.
-func newDomainHeap(domains []*objects.TopologyDomain, members []objects.MemberGroup) *domainHeap {
+func newDomainHeap(domains []*gangscheduling.TopologyDomain, members []gangscheduling.MemberGroup) *domainHeap {
 	h := &domainHeap{make([]domainSlots, 0, len(domains))}
 	for i, d := range domains {
 		h.all = append(h.all, domainSlots{d, i, slotsFor(d, members)})
@@ -33,7 +33,7 @@ func newDomainHeap(domains []*objects.TopologyDomain, members []objects.MemberGr
 }
 
 // domains are the domains of h in their order.
-func (h *domainHeap) domains() (all []*objects.TopologyDomain) {
+func (h *domainHeap) domains() (all []*gangscheduling.TopologyDomain) {
 	inOrder := slices.SortedFunc(slices.Values(h.all), func(x, y domainSlots) int { return x.number - y.number })
 	for _, x := range inOrder {
 		all = append(all, x.domain)
@@ -41,7 +41,7 @@ func (h *domainHeap) domains() (all []*objects.TopologyDomain) {
 	return all
 }
 
-func (h *domainHeap) remove(d *objects.TopologyDomain) {
+func (h *domainHeap) remove(d *gangscheduling.TopologyDomain) {
 	heap.Remove(h, slices.IndexFunc(h.all, func(x domainSlots) bool { return x.domain == d }))
 }
 

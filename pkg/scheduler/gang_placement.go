@@ -5,8 +5,10 @@ import (
 	"iter"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/gangscheduling"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/reservation"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
@@ -29,21 +31,21 @@ type gangPlan struct {
 // planGang finds nodes for the members of a together, in c.gangPlan. ok: all have one. Otherwise it records why not.
 // Requires: the gang is ready.
 func (c *Core) planGang(a *objects.Application, now time.Time) (ok bool) {
-	members := c.part.Gangs().Members(a)
+	members := gangscheduling.Members(c.part, a)
 	if reason := c.gangRefusal(a, members, now); reason != "" {
 		c.gangPlan = gangPlan{}
-		c.part.Gangs().Refuse(a, members, reason)
+		c.gangs.Refuse(a, members, reason)
 		return false
 	}
 	return true
 }
 
 // gangRefusal finds nodes for the members of a together, and is why it found none; empty: all have one.
-func (c *Core) gangRefusal(a *objects.Application, members []objects.MemberGroup, now time.Time) string {
-	if by, allowed, of, blocked := c.part.Gangs().BlockedTogether(a, members); blocked {
+func (c *Core) gangRefusal(a *objects.Application, members []gangscheduling.MemberGroup, now time.Time) string {
+	if by, allowed, of, blocked := gangscheduling.BlockedTogether(a, members); blocked {
 		return fmt.Sprintf("%s allows %d of %d members", by, allowed, of)
 	}
-	if !c.part.Gangs().FitsCapacity(members) {
+	if !gangscheduling.FitsCapacity(c.part, members) {
 		return "the cluster has not enough free"
 	}
 	c.gangPlan = gangPlan{used: map[*objects.Node]resources.Vector{}}
@@ -56,12 +58,12 @@ func (c *Core) gangRefusal(a *objects.Application, members []objects.MemberGroup
 
 // planInTopology finds nodes for the members of a, in topology domains for those of task groups that ask for some, and
 // is why it found none; empty: all have one (GAN-30).
-func (c *Core) planInTopology(a *objects.Application, members []objects.MemberGroup) string {
+func (c *Core) planInTopology(a *objects.Application, members []gangscheduling.MemberGroup) string {
 	if !a.Gang().HasTopology() {
 		return c.planEach(members)
 	}
-	c.part.Gangs().ForgetRefusal(a)
-	onNodes, groups, others := a.ByTopology(members)
+	c.gangs.ForgetRefusal(a)
+	onNodes, groups, others := gangscheduling.ByTopology(a, members)
 	if reason := c.planEach(onNodes); reason != "" {
 		return reason
 	}
@@ -74,7 +76,7 @@ func (c *Core) planInTopology(a *objects.Application, members []objects.MemberGr
 }
 
 // planEach finds nodes for members, those of one shape after the other, and is why it found none; empty: all have one.
-func (c *Core) planEach(members []objects.MemberGroup) string {
+func (c *Core) planEach(members []gangscheduling.MemberGroup) string {
 	for _, g := range members {
 		if placed := c.planMembersOn(g, c.part.FittingNodes(g.Shape)); placed < len(g.Asks) {
 			return fmt.Sprintf("nodes take %d of %d members of task group %s", placed, len(g.Asks),
@@ -91,7 +93,7 @@ func (c *Core) mayRefuseNodes() bool { return c.oracle != nil || c.part.Affinity
 // planMembersOn finds nodes for members of one shape among nodes that fit it: for each the first that takes it beside
 // those before it. It ends with the first that has none, and returns how many have one. Where nothing but resources
 // decides, a node that does not take one of them takes none behind it, so all nodes are visited once.
-func (c *Core) planMembersOn(g objects.MemberGroup, nodes iter.Seq[*objects.Node]) (placed int) {
+func (c *Core) planMembersOn(g gangscheduling.MemberGroup, nodes iter.Seq[*objects.Node]) (placed int) {
 	if c.mayRefuseNodes() {
 		for _, x := range g.Asks {
 			if c.planOn(x, nodes) == nil {
@@ -156,7 +158,7 @@ func (p *gangPlan) truncate(n int) {
 // placeReservedGang places the gang that has reserved nodes there, and returns how many members it has (RES-11).
 func (c *Core) placeReservedGang(now time.Time) int {
 	l := c.part.Reservations()
-	for _, g := range l.MembersTogether() {
+	for _, g := range reservation.MembersTogether(c.part) {
 		for _, x := range g.Asks {
 			c.gangPlan.members = append(c.gangPlan.members, gangMember{x, l.Of(x)})
 		}
@@ -174,7 +176,7 @@ func (c *Core) placeGang(now time.Time) int {
 		c.reservations.ReportEnded()
 	}
 	if len(members) > 0 {
-		c.part.Gangs().KeepDomain(members[0].ask.Application())
+		gangscheduling.KeepDomain(c.part, members[0].ask.Application())
 	}
 	return len(members)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/canopy-scheduler/canopy/pkg/gangscheduling"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
@@ -15,16 +16,16 @@ import (
 // topologyPlanner plans the members of one task group. It adds to the plan of the gang.
 type topologyPlanner struct {
 	c     *Core
-	tree  *objects.TopologyTree
-	tries *objects.TopologyTries // nil: more than the resources of a domain decides what it takes
+	tree  *gangscheduling.TopologyTree
+	tries *gangscheduling.TopologyTries // nil: more than the resources of a domain decides what it takes
 }
 
 // planTopology finds nodes for the members of a task group, and is why it found none; empty: all have one.
-func (c *Core) planTopology(a *objects.Application, g objects.TaskGroupMembers) string {
+func (c *Core) planTopology(a *objects.Application, g gangscheduling.TaskGroupMembers) string {
 	t := g.Topology
-	p := topologyPlanner{c: c, tree: c.part.Gangs().TopologyTree(a, t.Levels)}
+	p := topologyPlanner{c: c, tree: c.gangs.TopologyTree(a, t.Levels)}
 	if len(c.gangPlan.members) == 0 && !c.mayRefuseNodes() {
-		p.tries = c.part.Gangs().TopologyTries(a, p.tree, g.Members)
+		p.tries = c.gangs.TopologyTries(a, p.tree, g.Members)
 	}
 	for level := t.First(); level >= max(t.Required, 0); level-- {
 		if p.placeInOne(p.tree.Root().AtLevel(level), g.Members) {
@@ -47,15 +48,16 @@ func (c *Core) planTopology(a *objects.Application, g objects.TaskGroupMembers) 
 
 // placeInOne plans members in one of some domains: in the one that has the least free of those that take all of them,
 // the first of equal ones. ok is false if none does.
-func (p *topologyPlanner) placeInOne(domains []*objects.TopologyDomain, members []objects.MemberGroup) (ok bool) {
-	requested := objects.RequestedFrom(members)
-	var candidates []*objects.TopologyDomain
+func (p *topologyPlanner) placeInOne(domains []*gangscheduling.TopologyDomain,
+	members []gangscheduling.MemberGroup) (ok bool) {
+	requested := gangscheduling.RequestedFrom(members)
+	var candidates []*gangscheduling.TopologyDomain
 	for _, d := range domains {
 		if d.Free().Covers(requested) && !p.tookFewer(d, members) {
 			candidates = append(candidates, d)
 		}
 	}
-	slices.SortStableFunc(candidates, func(d, e *objects.TopologyDomain) int {
+	slices.SortStableFunc(candidates, func(d, e *gangscheduling.TopologyDomain) int {
 		return cmp.Compare(d.Share(requested), e.Share(requested))
 	})
 	planned := len(p.c.gangPlan.members)
@@ -71,14 +73,15 @@ func (p *topologyPlanner) placeInOne(domains []*objects.TopologyDomain, members 
 }
 
 // tookFewer reports whether it is known that d does not take all of some members.
-func (p *topologyPlanner) tookFewer(d *objects.TopologyDomain, members []objects.MemberGroup) bool {
+func (p *topologyPlanner) tookFewer(d *gangscheduling.TopologyDomain, members []gangscheduling.MemberGroup) bool {
 	took, known := p.tookBefore(d, members)
 	return known && took < countMembers(members)
 }
 
 // mostInOne returns how many of some members fit in the domain that takes most of them. It plans nothing.
-func (p *topologyPlanner) mostInOne(domains []*objects.TopologyDomain, members []objects.MemberGroup) (most int) {
-	var others []*objects.TopologyDomain
+func (p *topologyPlanner) mostInOne(domains []*gangscheduling.TopologyDomain,
+	members []gangscheduling.MemberGroup) (most int) {
+	var others []*gangscheduling.TopologyDomain
 	for _, d := range domains {
 		if took, known := p.tookBefore(d, members); known {
 			most = max(most, took)
@@ -100,7 +103,8 @@ func (p *topologyPlanner) mostInOne(domains []*objects.TopologyDomain, members [
 }
 
 // tookBefore returns how many of some members d took when it was last tried, if it has not changed since.
-func (p *topologyPlanner) tookBefore(d *objects.TopologyDomain, members []objects.MemberGroup) (n int, known bool) {
+func (p *topologyPlanner) tookBefore(d *gangscheduling.TopologyDomain,
+	members []gangscheduling.MemberGroup) (n int, known bool) {
 	if countMembers(members) != p.tries.Members() {
 		return 0, false
 	}
@@ -108,7 +112,7 @@ func (p *topologyPlanner) tookBefore(d *objects.TopologyDomain, members []object
 }
 
 // remember records that d did not take rest of some members.
-func (p *topologyPlanner) remember(d *objects.TopologyDomain, members, rest []objects.MemberGroup) {
+func (p *topologyPlanner) remember(d *gangscheduling.TopologyDomain, members, rest []gangscheduling.MemberGroup) {
 	if n := countMembers(members); n == p.tries.Members() {
 		p.tries.Remember(d, n-countMembers(rest))
 	}
@@ -116,8 +120,8 @@ func (p *topologyPlanner) remember(d *objects.TopologyDomain, members, rest []ob
 
 // placeIn plans as many members in d as it takes, and returns the others: in as few of the domains of d as it can, and
 // then on the nodes that are in none of these.
-func (p *topologyPlanner) placeIn(d *objects.TopologyDomain,
-	members []objects.MemberGroup) (rest []objects.MemberGroup) {
+func (p *topologyPlanner) placeIn(d *gangscheduling.TopologyDomain,
+	members []gangscheduling.MemberGroup) (rest []gangscheduling.MemberGroup) {
 	rest = members
 	if len(d.Domains()) > 0 {
 		rest = p.spread(d.Domains(), rest)
@@ -127,8 +131,8 @@ func (p *topologyPlanner) placeIn(d *objects.TopologyDomain,
 	}
 	members, rest = rest, nil
 	for _, g := range members {
-		if placed := p.c.planMembersOn(g, p.c.part.Gangs().FittingNodesOf(p.tree, d, g.Shape)); placed < len(g.Asks) {
-			rest = append(rest, objects.MemberGroup{Shape: g.Shape, Asks: g.Asks[placed:]})
+		if placed := p.c.planMembersOn(g, p.c.gangs.FittingNodesOf(p.tree, d, g.Shape)); placed < len(g.Asks) {
+			rest = append(rest, gangscheduling.MemberGroup{Shape: g.Shape, Asks: g.Asks[placed:]})
 		}
 	}
 	return rest
@@ -136,8 +140,8 @@ func (p *topologyPlanner) placeIn(d *objects.TopologyDomain,
 
 // spread plans members in domains: in one that takes all that are left, as placeInOne, or else in the one that takes
 // most of them, and so on. It returns those that no domain takes.
-func (p *topologyPlanner) spread(domains []*objects.TopologyDomain,
-	members []objects.MemberGroup) (rest []objects.MemberGroup) {
+func (p *topologyPlanner) spread(domains []*gangscheduling.TopologyDomain,
+	members []gangscheduling.MemberGroup) (rest []gangscheduling.MemberGroup) {
 	h := newDomainHeap(domains, members)
 	for rest = members; len(rest) > 0 && h.Len() > 0; {
 		if h.all[0].slots >= countMembers(rest) && p.placeInOne(h.domains(), rest) {
@@ -155,8 +159,8 @@ func (p *topologyPlanner) spread(domains []*objects.TopologyDomain,
 
 // fullest is the domain of h that takes most of some members, the first of equal ones, and how many it takes; zero:
 // none takes any. It plans nothing.
-func (p *topologyPlanner) fullest(h *domainHeap, members []objects.MemberGroup) (fullest *objects.TopologyDomain,
-	most int) {
+func (p *topologyPlanner) fullest(h *domainHeap,
+	members []gangscheduling.MemberGroup) (fullest *gangscheduling.TopologyDomain, most int) {
 	planned, best := len(p.c.gangPlan.members), domainSlots{}
 	var tried []domainSlots
 	for h.Len() > 0 && !best.before(h.all[0]) {
@@ -183,7 +187,7 @@ func (p *topologyPlanner) fullest(h *domainHeap, members []objects.MemberGroup) 
 }
 
 // countMembers returns the number of asks of groups.
-func countMembers(groups []objects.MemberGroup) (n int) {
+func countMembers(groups []gangscheduling.MemberGroup) (n int) {
 	for _, g := range groups {
 		n += len(g.Asks)
 	}
@@ -191,7 +195,7 @@ func countMembers(groups []objects.MemberGroup) (n int) {
 }
 
 // slotsFor is at least the number of some members that d takes.
-func slotsFor(d *objects.TopologyDomain, members []objects.MemberGroup) (n int) {
+func slotsFor(d *gangscheduling.TopologyDomain, members []gangscheduling.MemberGroup) (n int) {
 	for _, g := range members {
 		if g.Shape.RequiredNode() != "" { // the node may be unschedulable, and count in no domain
 			n += len(g.Asks)

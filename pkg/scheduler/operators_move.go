@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/gangscheduling"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
@@ -25,7 +26,7 @@ func (c *Core) mayMove(m *Operate) (changed bool, err error) {
 		return false, nil
 	}
 	m.From = a.Queue().Path()
-	return true, objects.CheckMove(c.part, a, to)
+	return true, gangscheduling.CheckMove(c.part, a, to)
 }
 
 // move moves an application. Requires: mayMove.

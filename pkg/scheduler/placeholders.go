@@ -23,7 +23,7 @@ const (
 // replacePlaceholders makes up to budget decisions about the placeholders of one application, and returns how many it
 // has made; 0: there is nothing to decide in any.
 func (c *Core) replacePlaceholders(now time.Time, budget int) (made int) {
-	c.part.Gangs().MayReplace(func(asks, placeholders []*objects.Allocation) bool {
+	c.gangs.MayReplace(func(asks, placeholders []*objects.Allocation) bool {
 		r := replacementRun{c: c, budget: budget, now: now, asks: asks, placeholders: placeholders}
 		r.inPlace()
 		if r.made < budget {
@@ -151,7 +151,7 @@ func (c *Core) releaseTooSmall(x, y *objects.Allocation) {
 
 // emitReplacements emits the asks that were placed because placeholders have ended (GAN-7).
 func (c *Core) emitReplacements() {
-	for _, x := range c.part.Gangs().TakeReplaced() {
+	for _, x := range c.gangs.TakeReplaced() {
 		c.emitAllocated(x.Ask(), x.Node().ID())
 	}
 }

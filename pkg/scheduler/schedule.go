@@ -26,7 +26,7 @@ func (c *Core) Schedule(now time.Time, budget int) (effects []Effect, more bool)
 			return c.effects, false
 		}
 		if !c.runContinues { // GAN-21
-			c.part.Gangs().ExpireRefusals()
+			c.gangs.ExpireRefusals()
 		}
 	}
 	c.runContinues = false
@@ -35,7 +35,7 @@ func (c *Core) Schedule(now time.Time, budget int) (effects []Effect, more bool)
 			if x, n := c.decide(now); x != nil {
 				c.place(x, n, now)
 				budget--
-				if c.part.Routine() {
+				if c.part.Routine() && !c.gangs.RetryDue() {
 					continue
 				}
 			}
@@ -84,7 +84,8 @@ func (c *Core) beginRun(now time.Time) {
 // endRun finishes such a run, and examines whether the next decisions are routine.
 func (c *Core) endRun(now time.Time) {
 	c.finishStep(now)
-	c.routine, c.routineUntil = c.preemption.Idle() && !c.drainWaits && c.part.BeginRoutine(), time.Time{}
+	c.routine = c.preemption.Idle() && c.gangs.Idle() && !c.drainWaits && c.part.BeginRoutine()
+	c.routineUntil = time.Time{}
 }
 
 // maxRoutine is for how long decisions are routine if there is no deadline.
@@ -112,7 +113,7 @@ func (c *Core) decideAll(now time.Time, budget int) (made int, more bool) {
 		if made := c.replacePlaceholders(now, budget); made > 0 {
 			return made, false
 		}
-		c.part.Gangs().RetryRefused()
+		c.gangs.RetryRefused()
 		x, n = c.decide(now)
 		if len(c.gangPlan.members) > 0 {
 			return c.placeGang(now), false

@@ -4,6 +4,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/gangscheduling"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/quota"
 )
@@ -141,11 +142,11 @@ func (w *waitingEvaluation) reportStates(group *objects.AskGroup, allowed int, b
 // reportMembers is reportGroup for members of a gang that are placed together: nodes help them only if there are enough
 // of them and the quotas allow all (GAN-24).
 func (w *waitingEvaluation) reportMembers(group *objects.AskGroup) {
-	a, gangs := group.Application(), w.core.part.Gangs()
+	a := group.Application()
 	if _, incomplete := a.Gang().Incomplete(); incomplete {
 		return
 	}
-	if by, _, _, blocked := gangs.BlockedTogether(a, gangs.Members(a)); blocked {
+	if by, _, _, blocked := gangscheduling.BlockedTogether(a, gangscheduling.Members(w.core.part, a)); blocked {
 		var v Verdict
 		v.Reason, v.Subject = constraintReason(by, false)
 		w.reportStates(group, 0, v)

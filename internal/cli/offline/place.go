@@ -3,6 +3,7 @@ package offline
 import (
 	"fmt"
 
+	"github.com/canopy-scheduler/canopy/pkg/gangscheduling"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/placement"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -114,7 +115,7 @@ func (w *Partition) addApplication(s placement.Submission, path objects.QueuePat
 		out.Warnings = append(out.Warnings, problem.Error())
 	}
 	leaf, _ := w.partition.Queue(path)
-	if from := leaf.InheritsFair(); from != nil {
+	if from := gangscheduling.InheritsFair(leaf); from != nil {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("an application with task groups would be rejected: "+
 			"%s inherits application.sort.policy: fair from %s, and gangs need fifo or stateaware", path, from.Path()))
 	}

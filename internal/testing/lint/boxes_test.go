@@ -33,7 +33,8 @@ var boxes = []box{
 		"pkg/refusals", "pkg/registry", "pkg/resources", "pkg/security", "pkg/topology",
 	}},
 	{name: "core", pure: true,
-		trees: []string{"pkg/explain", "pkg/objects", "pkg/preemption", "pkg/reservation", "pkg/scheduler"}},
+		trees: []string{"pkg/explain", "pkg/gangscheduling", "pkg/objects",
+			"pkg/preemption", "pkg/reservation", "pkg/scheduler"}},
 	{name: "process", trees: []string{
 		"internal/ha", "internal/server", "pkg/canopy", "pkg/metrics", "pkg/rmproxy", "pkg/webservice",
 	}},

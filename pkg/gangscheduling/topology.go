@@ -1,4 +1,4 @@
-package objects
+package gangscheduling
 
 import (
 	"iter"
@@ -6,17 +6,18 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/gangs"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/topology"
 )
 
-// Task groups may ask for topology domains (GAN-29). What is free in these is kept by topologyChanges.
+// Task groups may ask for topology domains (GAN-29). What is free in these is kept by topologyTrees.
 
 // TopologyTree is the nodes of a partition by topology domains.
-type TopologyTree = topology.Tree[*Node]
+type TopologyTree = topology.Tree[*objects.Node]
 
 // TopologyDomain is one of these domains.
-type TopologyDomain = topology.Domain[*Node]
+type TopologyDomain = topology.Domain[*objects.Node]
 
 // TaskGroupMembers is the members of a task group that has a topology, in the order of Members.
 type TaskGroupMembers struct {
@@ -28,19 +29,19 @@ type TaskGroupMembers struct {
 // ByTopology separates the members of a gang by what their task groups ask for: those of task groups without a topology
 // that require a node, those of each task group with one, of which those that require a domain come first, and the
 // others (GAN-30).
-func (a *Application) ByTopology(members []MemberGroup) (onNodes []MemberGroup, groups []TaskGroupMembers,
+func ByTopology(a *objects.Application, members []MemberGroup) (onNodes []MemberGroup, groups []TaskGroupMembers,
 	others []MemberGroup) {
 	for _, g := range members {
 		rest := MemberGroup{Shape: g.Shape}
 		for _, x := range g.Asks {
-			t := a.gang.Topology(x.ask.TaskGroup())
+			t := a.Gang().Topology(x.Ask().TaskGroup())
 			if t == nil {
 				rest.Asks = append(rest.Asks, x)
 				continue
 			}
 			i := slices.IndexFunc(groups, func(other TaskGroupMembers) bool { return other.Topology == t })
 			if i < 0 {
-				i, groups = len(groups), append(groups, TaskGroupMembers{Name: x.ask.TaskGroup(), Topology: t})
+				i, groups = len(groups), append(groups, TaskGroupMembers{Name: x.Ask().TaskGroup(), Topology: t})
 			}
 			own := &groups[i].Members
 			if n := len(*own); n == 0 || (*own)[n-1].Shape != g.Shape {
@@ -57,24 +58,24 @@ func (a *Application) ByTopology(members []MemberGroup) (onNodes []MemberGroup, 
 			others = append(others, rest)
 		}
 	}
-	slices.SortFunc(groups, func(g, h TaskGroupMembers) int { return a.topologyOrder(g.Name) - a.topologyOrder(h.Name) })
+	slices.SortFunc(groups, func(g, h TaskGroupMembers) int { return topologyOrder(a, g.Name) - topologyOrder(a, h.Name) })
 	return onNodes, groups, others
 }
 
-// topologyOrder is when a task group has its turn among those with a topology: those that require a domain come first,
-// in the order in which they were declared.
-func (a *Application) topologyOrder(taskGroup string) (order int) {
-	all := a.gang.Groups()
+// topologyOrder says when a task group has its turn among those with a topology: those that require a domain come
+// first, in the order in which they were declared.
+func topologyOrder(a *objects.Application, taskGroup string) (order int) {
+	all := a.Gang().Groups()
 	order = slices.IndexFunc(all, func(t gangs.TaskGroup) bool { return t.Name == taskGroup })
-	if !a.gang.Topology(taskGroup).Requires() {
+	if !a.Gang().Topology(taskGroup).Requires() {
 		order += len(all)
 	}
 	return order
 }
 
-// TopologyTree is the topology domains of some labels, for the gang of a. It is valid until the partition changes.
-func (l GangLedger) TopologyTree(a *Application, levels []string) *TopologyTree {
-	return l.p.journal.topology.tree(a, levels)
+// TopologyTree returns the topology domains of some labels, for the gang of a. It is valid until the partition changes.
+func (g *Gangs) TopologyTree(a *objects.Application, levels []string) *TopologyTree {
+	return g.topology.tree(a, levels)
 }
 
 // largeDomain is the part of all nodes that a domain has at least, if its nodes are found in the node order.
@@ -82,27 +83,27 @@ const largeDomain = 8
 
 // FittingNodesOf yields the nodes of d that fit s now and that no domain below d has, in node order. Those of a small
 // domain are sorted, those of a large one are looked for among all that fit s.
-func (l GangLedger) FittingNodesOf(t *TopologyTree, d *TopologyDomain, s *feasibility.Shape) iter.Seq[*Node] {
+func (g *Gangs) FittingNodesOf(t *TopologyTree, d *TopologyDomain, s *feasibility.Shape) iter.Seq[*objects.Node] {
 	if s.RequiredNode() != "" || len(d.Nodes())*largeDomain > t.Root().Count() {
-		return func(yield func(*Node) bool) {
-			for n := range l.p.FittingNodes(s) {
+		return func(yield func(*objects.Node) bool) {
+			for n := range g.part.FittingNodes(s) {
 				if t.DomainOf(n) == d && !yield(n) {
 					return
 				}
 			}
 		}
 	}
-	var fitting []*Node
+	var fitting []*objects.Node
 	for _, n := range d.Nodes() {
 		if n.Fits(s) {
 			fitting = append(fitting, n)
 		}
 	}
-	slices.SortFunc(fitting, nodeOrder.Compare)
+	slices.SortFunc(fitting, objects.CompareNodes)
 	return slices.Values(fitting)
 }
 
-// RequestedFrom is what members request together that require no node: these may be placed on nodes that are
+// RequestedFrom returns what members request together that require no node: these may be placed on nodes that are
 // unschedulable, which count in no domain.
 func RequestedFrom(members []MemberGroup) (sum resources.Vector) {
 	for _, g := range members {

@@ -1,7 +1,8 @@
-package objects
+package gangscheduling
 
 import (
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
@@ -30,48 +31,41 @@ func newRefusedGang(members []MemberGroup) (g refusedGang) {
 
 // Refuse records that the members of a could not be placed together, and why. Their groups leave the order until a
 // change that may let them be placed. Requires: the gang of a is ready.
-func (l GangLedger) Refuse(a *Application, members []MemberGroup, reason string) {
-	a.gang.Refuse(reason)
-	a.reindexReady()
-	l.p.reindex(a)
-	c := &l.p.journal.gangs
-	if c.refused == nil {
-		c.refused = map[*Application]refusedGang{}
+func (g *Gangs) Refuse(a *objects.Application, members []MemberGroup, reason string) {
+	g.part.Gangs().SetRefusal(a, reason)
+	if g.refused == nil {
+		g.refused = map[*objects.Application]refusedGang{}
 	}
-	c.refused[a] = newRefusedGang(members)
-	l.p.journal.post(Change{Kind: GangRefused, App: a})
+	g.refused[a] = newRefusedGang(members)
 }
 
 // ExpireRefusals has RetryRefused try the gangs that were refused.
-func (l GangLedger) ExpireRefusals() { l.p.journal.gangs.mayFit() }
+func (g *Gangs) ExpireRefusals() { g.retryRefused = len(g.refused) > 0 }
 
 // RetryRefused lets the gangs that were refused be placed again, if resources of a node were freed since, or after
 // ExpireRefusals. One that would be refused again stays, as far as that can be seen without a plan.
-func (l GangLedger) RetryRefused() {
-	c := &l.p.journal.gangs
-	if !c.retryRefused {
+func (g *Gangs) RetryRefused() {
+	if !g.retryRefused {
 		return
 	}
-	c.retryRefused = false
-	slots := nodeSlots{p: l.p}
-	for a, g := range c.refused {
+	g.retryRefused = false
+	slots := nodeSlots{p: g.part}
+	for a, of := range g.refused {
 		switch {
-		case l.p.apps[a.ID()] != a || a.gang.Refusal() == "":
-		case !l.fitsCapacity(g.requested) || !slots.fit(g.shapes) || l.refusedByDomains(a):
+		case !g.has(a) || a.Gang().Refusal() == "":
+		case !fitsCapacity(g.part, of.requested) || !slots.fit(of.shapes) || g.refusedByDomains(a):
 			continue
 		default:
-			a.gang.Refuse("")
-			a.reindexReady()
-			l.p.reindex(a)
+			g.part.Gangs().SetRefusal(a, "")
 		}
-		delete(c.refused, a)
+		delete(g.refused, a)
 	}
 }
 
 // nodeSlots counts how many asks of a shape the nodes take if nothing else is placed. It is valid until the partition
 // changes.
 type nodeSlots struct {
-	p       *Partition
+	p       *objects.Partition
 	counted map[*feasibility.Shape]countedSlots
 }
 
@@ -96,10 +90,10 @@ func (s *nodeSlots) fit(shapes []shapeCount) bool {
 	return true
 }
 
-// count is how many asks of shape x the nodes take, at most bound.
+// count returns how many asks of shape x the nodes take, at most bound.
 func (s *nodeSlots) count(x *feasibility.Shape, bound int) (n int) {
 	for node := range s.p.FittingNodes(x) {
-		n += node.slots(x, bound-n)
+		n += slotsOn(node, x, bound-n)
 		if n >= bound {
 			break
 		}
@@ -107,12 +101,12 @@ func (s *nodeSlots) count(x *feasibility.Shape, bound int) (n int) {
 	return n
 }
 
-// slots is how many asks of shape s n takes, at most bound. Requires: it takes one.
-func (n *Node) slots(s *feasibility.Shape, bound int) int {
+// slotsOn returns how many asks of shape s n takes, at most bound. Requires: it takes one.
+func slotsOn(n *objects.Node, s *feasibility.Shape, bound int) int {
 	count := resources.Quantity(bound)
 	for k, requested := range s.Vector() {
 		if requested > 0 {
-			count = min(count, n.free(resources.Index(k))/requested)
+			count = min(count, n.Free(resources.Index(k))/requested)
 		}
 	}
 	return int(count)

@@ -1,9 +1,10 @@
-package objects
+package gangscheduling
 
 import (
 	"slices"
 
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
@@ -32,19 +33,18 @@ const maxDomainTries = 1024
 
 // TopologyTries are the tries of members of a gang, those of one task group, in the domains of t; nil: they have
 // several shapes. They are forgotten when other members are tried.
-func (l GangLedger) TopologyTries(a *Application, t *TopologyTree, members []MemberGroup) *TopologyTries {
+func (g *Gangs) TopologyTries(a *objects.Application, t *TopologyTree, members []MemberGroup) *TopologyTries {
 	if len(members) != 1 {
 		return nil
 	}
-	c := &l.p.journal.gangs
-	tries := c.tries[a]
+	tries := g.tries[a]
 	if tries == nil || tries.tree != t || tries.shape != members[0].Shape || tries.members != len(members[0].Asks) {
-		if c.tries == nil {
-			c.tries = map[*Application]*TopologyTries{}
+		if g.tries == nil {
+			g.tries = map[*objects.Application]*TopologyTries{}
 		}
 		tries = &TopologyTries{tree: t, members: len(members[0].Asks), shape: members[0].Shape,
 			took: map[*TopologyDomain]domainTry{}}
-		c.tries[a] = tries
+		g.tries[a] = tries
 	}
 	tries.refused = false
 	return tries
@@ -99,23 +99,22 @@ func (t *TopologyTries) mayFit(d *TopologyDomain, requested resources.Vector) bo
 
 // refusedByDomains reports whether no domain took all members of the gang of a when it was last planned, and none that
 // has changed since might.
-func (l GangLedger) refusedByDomains(a *Application) bool {
-	tries := l.p.journal.gangs.tries[a]
+func (g *Gangs) refusedByDomains(a *objects.Application) bool {
+	tries := g.tries[a]
 	if tries == nil || !tries.refused {
 		return false
 	}
-	c := &l.p.journal.topology
-	c.update()
+	g.topology.update()
 	var requested resources.Vector
 	if tries.shape.RequiredNode() == "" {
 		requested.AddTimes(tries.shape.Vector(), int64(tries.members))
 	}
-	return c.has(tries.tree) && !tries.mayFit(tries.tree.Root(), requested)
+	return g.topology.has(tries.tree) && !tries.mayFit(tries.tree.Root(), requested)
 }
 
 // ForgetRefusal has the gang of a planned again whether or not nodes change.
-func (l GangLedger) ForgetRefusal(a *Application) {
-	if tries := l.p.journal.gangs.tries[a]; tries != nil {
+func (g *Gangs) ForgetRefusal(a *objects.Application) {
+	if tries := g.tries[a]; tries != nil {
 		tries.refused = false
 	}
 }
