@@ -193,3 +193,16 @@ func TestLimitHint_RespectsTheQueuesOwnBound_V21(t *testing.T) {
 		assert.Equal(t, problems[0].Hint, "set it to a number "+want)
 	}
 }
+
+// Limits of a partition and of its root are compared by what they mean, not by how they are written (CFG-53).
+func TestLoad_LimitsOfPartitionAndRootMayBeSpeltDifferently(t *testing.T) {
+	text := func(root string) []byte {
+		return []byte("partitions: [{limits: [{users: [a], maxresources: {vcore: 1}}], queues: [{name: root, " +
+			"submitacl: '*', limits: [{users: [a], maxresources: {vcore: " + root + "}}]}]}]")
+	}
+	_, problems := Load(text("1000m"))
+	assert.Equal(t, len(problems), 0, "%v", problems)
+	_, problems = Load(text("1001m"))
+	assert.Equal(t, len(problems), 1)
+	assert.Equal(t, problems[0].RuleID, "V9")
+}
