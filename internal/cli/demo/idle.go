@@ -28,7 +28,8 @@ type shape struct {
 }
 
 // checkQueue verifies a queue and all below it. fits remembers which node has space for a shape; empty: none has.
-func checkQueue(s *scheduler.Snapshot, q *scheduler.QueueView, above resources.Limit, fits map[shape]objects.NodeID) error {
+func checkQueue(s *scheduler.Snapshot, q *scheduler.QueueView, above resources.Limit,
+	fits map[shape]objects.NodeID) error {
 	if !q.Max.Allows(q.Allocated) {
 		return fmt.Errorf("queue %s may hold %v, and %v is allocated", q.Path, q.Max, q.Allocated)
 	}
