@@ -78,7 +78,7 @@ func TestStore_EndOfTheLeaseIsTheEnd(t *testing.T) {
 	state := open(t, client, next).StoredState()
 	assert.Equal(t, len(state.Generations), 1)
 	assert.Equal(t, len(state.LastChecksums), 0)
-	var kept operators.Store
+	var kept *operators.Store
 	kept, err = etcdstore.OpenOperators(t.Context(), client, next)
 	assert.NilError(t, err)
 	assert.DeepEqual(t, kept.First("default"), []scheduler.Command{scheduler.RestoreOperators{State: stopped}})
