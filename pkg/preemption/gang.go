@@ -49,7 +49,8 @@ func (eng *Engine) planGang(x *objects.Allocation, firstReason victim.Reason, no
 		}
 		plans = append(plans, plan)
 		victims += len(plan.Victims)
-		generation, revert := eng.changes.generation, eng.part.DryRunPreempt(y, plan.Node, plan.Victims)
+		generation := eng.changes.generation // before the dry run, which changes it
+		revert := eng.part.DryRunPreempt(y, plan.Node, plan.Victims)
 		undo = append(undo, func() {
 			revert()
 			eng.changes.generation = generation
