@@ -2,6 +2,7 @@ package canopy
 
 import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
@@ -24,7 +25,7 @@ type ConcurrentPredicates interface {
 // PredicateClassTag is the tag of an ask with its predicate class: asks of the same class and the same resources have
 // the same answers of Predicates about a node until something about the node changes, so that they are remembered
 // (NOD-41).
-const PredicateClassTag = objects.PredicateClassTag
+const PredicateClassTag = scheduler.PredicateClassTag
 
 // refusals are the reasons for which the resource manager has refused nodes for a pending ask (NOD-42).
 func (s *Server) refusals(partition string, ask objects.AllocationKey) (out []dao.AskLog) {

@@ -27,12 +27,11 @@ type Application struct {
 	groupPriority    int32       // of its victim groups, if hasGroupPriority (PRE-51)
 	hasGroupPriority bool
 	state            lifecycle.State
-	rampedUp         bool // for StateAware leaves (ORD-33)
-	onHold           bool // an operator holds it (OPS-1)
-	cancelled        bool // an operator has cancelled it (OPS-7)
-	changeRecorded   bool // in snapshotChanges.watch
-	// in waitingChanges.unsettled: its waiting states may differ from those of the last evaluation (ASK-64)
-	unsettled        bool
+	rampedUp         bool  // for StateAware leaves (ORD-33)
+	onHold           bool  // an operator holds it (OPS-1)
+	cancelled        bool  // an operator has cancelled it (OPS-7)
+	changeRecorded   bool  // in snapshotChanges.watch
+	Unsettled        bool  // kept by the evaluation of waiting states of package scheduler
 	allocationsMade  uint8 // number of allocations ever made, counted up to RampAllocations
 	firstAllocatedAt int64 // when the first of its allocations was made, in nanoseconds since 1970
 

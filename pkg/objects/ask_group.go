@@ -17,15 +17,14 @@ type AskGroup struct {
 	app                  *Application
 	asks                 []*Allocation // asks[head:] are pending, in the order of policies.CompareAsks
 	head                 int32
-	listIndex            int32              // in askGroups.list
-	PreemptorListed      bool               // package preemption knows the group, and keeps this
-	FirstAskChangeListed bool               // likewise: its first ask may be another one
-	hold                 hold               // whether the asks wait for placeholders, or for each other
-	maxAppsCheck         quota.MaxAppsCheck // which max-applications slot of its shape it uses
-	// how many of the asks that wait for a node the quotas allowed; allowedUnknown: the asks have changed
-	allowed int32
-	key     policies.AskKey              // of the first schedulable ask
-	entry   feasibility.Entry[*AskGroup] // in askGroups.order, if there is a schedulable ask
+	listIndex            int32                        // in askGroups.list
+	PreemptorListed      bool                         // package preemption knows the group, and keeps this
+	FirstAskChangeListed bool                         // likewise: its first ask may be another one
+	hold                 hold                         // whether the asks wait for placeholders, or for each other
+	maxAppsCheck         quota.MaxAppsCheck           // which max-applications slot of its shape it uses
+	Allowed              int32                        // kept by the evaluation of waiting states of package scheduler
+	key                  policies.AskKey              // of the first schedulable ask
+	entry                feasibility.Entry[*AskGroup] // in askGroups.order, if there is a schedulable ask
 
 	setbacks *setbacks // nil: there are none
 }

@@ -44,7 +44,7 @@ func (l GangLedger) updateComplete(a *Application) {
 // Complete are the applications whose gangs have enough members, which wait to be placed together, in selection order.
 func (l GangLedger) Complete() []*Application {
 	all := slices.Collect(maps.Keys(l.p.gangs.complete))
-	slices.SortFunc(all, compareApplications)
+	slices.SortFunc(all, CompareApplications)
 	return all
 }
 

@@ -151,9 +151,6 @@ type journal struct {
 	retries   retries
 	snapshots snapshotChanges
 	events    stateEvents
-	waiting   waitingChanges
-	answers   answerChanges
-	reserving reservationChanges
 	affinity  affinityChanges
 
 	attached []Consumer // in the order in which they get a change
@@ -166,8 +163,7 @@ type journal struct {
 // reads them.
 func (j *journal) consumers() []Consumer {
 	return []Consumer{
-		&j.order, &j.routine, &j.retries, &j.snapshots, &j.events, &j.waiting,
-		&j.answers, &j.reserving, &j.affinity,
+		&j.order, &j.routine, &j.retries, &j.snapshots, &j.events, &j.affinity,
 	}
 }
 

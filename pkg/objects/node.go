@@ -28,10 +28,9 @@ type Node struct {
 	key            policies.NodeKey         // in the node order; with the ID
 	entry          feasibility.Entry[*Node] // in ordering.schedulable or unschedulable; its mask has the shapes that fit
 
-	available resources.Vector        // total less allocated and occupied; can be negative (NOD-17)
-	allocated resources.Vector        // used by allocations
-	info      *constraints.Node       // of attributes
-	answers   map[predicateClass]bool // of the predicates of the RM; nil: none is remembered
+	available resources.Vector  // total less allocated and occupied; can be negative (NOD-17)
+	allocated resources.Vector  // used by allocations
+	info      *constraints.Node // of attributes
 
 	buffers nodeBuffers
 

@@ -28,7 +28,7 @@ func (leaf *Queue) ExposedPriority(priority int32, above *Queue) int32 {
 
 // compareApplications is negative if the asks of a come before those of b in selection order. Requires: they are
 // different applications.
-func compareApplications(a, b *Application) int {
+func CompareApplications(a, b *Application) int {
 	if a.queue == b.queue {
 		return a.queue.apps.Order.Compare(a, b)
 	}

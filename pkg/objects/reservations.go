@@ -66,14 +66,6 @@ func (e ReservationEnd) String() string {
 	}[e]
 }
 
-// EndedReservation is a reservation that has ended.
-type EndedReservation struct {
-	Ask   *Allocation // pending, bound, or removed
-	Node  *Node       // may be removed
-	Since time.Time
-	End   ReservationEnd
-}
-
 // ReservationLedger is the part of the ledger that is about reservations.
 type ReservationLedger struct{ p *Partition }
 
@@ -236,7 +228,7 @@ func CompareSelection(x, y *Allocation) int {
 	if x.app == y.app {
 		return policies.CompareAsks(&x.key, &y.key)
 	}
-	return compareApplications(x.app, y.app)
+	return CompareApplications(x.app, y.app)
 }
 
 // clearHeld ends the reservations of the asks of group, if they wait for placeholders: they are placed in

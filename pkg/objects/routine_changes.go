@@ -19,7 +19,7 @@ func (p *Partition) Routine() bool { return !p.journal.routine.other && !p.journ
 func (p *Partition) BeginRoutine() bool {
 	j := &p.journal
 	routine := len(p.marks.nominees) == 0 && len(p.marks.preempting) == 0 && len(p.marks.reservations.asks) == 0 &&
-		len(p.gangs.ending) == 0 && len(p.gangs.replacing) == 0 && len(j.reserving.ended) == 0 &&
+		len(p.gangs.ending) == 0 && len(p.gangs.replacing) == 0 &&
 		len(j.events.applications) == 0 && len(j.events.queues) == 0 &&
 		!j.order.sharesStale && len(j.order.joining) == 0 && !j.retries.requeueRequested && !j.requeueDue()
 	j.routine.other = !routine

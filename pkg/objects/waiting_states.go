@@ -80,11 +80,3 @@ func ReportWaitingState(p *Partition, x *Allocation, r WaitingReport) {
 
 // PendingCount is the number of pending asks of g.
 func (g *AskGroup) PendingCount() int { return len(g.SchedulableAsks()) + len(g.unschedulableAsks()) }
-
-// AllowedByQuotas records that the quotas allow the first n of the asks of g that wait for a node, counting from the
-// first. It reports whether that is new: another number, or other asks than at the last call.
-func (g *AskGroup) AllowedByQuotas(n int) (changed bool) {
-	changed = g.allowed != int32(n)
-	g.allowed = int32(n)
-	return changed
-}

@@ -27,6 +27,7 @@ const (
 // concurrent use: the Core of its partition owns and calls it.
 type Engine struct {
 	part        *objects.Partition
+	changes     *changes        // of part
 	oracle      *objects.Oracle // nil: every node passes the predicates
 	host        Host
 	servedUntil time.Time // deadlines up to this time have been served
@@ -49,14 +50,14 @@ type Host interface {
 	// OnReserved: x has reserved n.
 	OnReserved(x *objects.Allocation, n *objects.Node)
 	// OnReservationEnd: a reservation has ended, and the ask has not another one instead (OnMoved).
-	OnReservationEnd(e objects.EndedReservation)
+	OnReservationEnd(e EndedReservation)
 	// OnMoved: members of the gang of a have reserved other nodes than before.
 	OnMoved(a *objects.Application, members []objects.MemberNode)
 }
 
 // New returns the Engine of a partition, without an Oracle.
 func New(p *objects.Partition, host Host) *Engine {
-	return &Engine{part: p, host: host, refusedUntil: map[*objects.Allocation]time.Time{}}
+	return &Engine{part: p, changes: watch(p), host: host, refusedUntil: map[*objects.Allocation]time.Time{}}
 }
 
 // SetOracle sets the Oracle; nil: every node passes the predicates.
@@ -64,7 +65,7 @@ func (eng *Engine) SetOracle(oracle *objects.Oracle) { eng.oracle = oracle }
 
 // Reset starts again with another partition: the RM has re-registered.
 func (eng *Engine) Reset(p *objects.Partition) {
-	eng.part, eng.nextSearch, eng.nextEligible = p, time.Time{}, time.Time{}
+	eng.part, eng.changes, eng.nextSearch, eng.nextEligible = p, watch(p), time.Time{}, time.Time{}
 	clear(eng.refusedUntil)
 }
 
@@ -75,7 +76,7 @@ func (eng *Engine) ServeDeadlines(now time.Time) { eng.servedUntil = now }
 // configuration has none any more.
 func (eng *Engine) BeginRun(now time.Time) {
 	// the answers of the RM, and what depends on the time, may differ from those of the last run
-	eng.part.Reservations().Retry()
+	eng.changes.mayPlace = true
 	for s := eng.part.Reservations().Settings(); len(eng.part.Reservations().Asks()) > 0; {
 		x := eng.part.Reservations().Asks()[0]
 		switch {
@@ -96,9 +97,10 @@ func (eng *Engine) BeginRun(now time.Time) {
 // RM refuses although it has enough ends. A member of a gang is the first of those that can be placed together on their
 // reserved nodes (RES-11).
 func (eng *Engine) Placeable(now time.Time) (*objects.Allocation, *objects.Node) {
-	for eng.part.Reservations().TakeMayPlace() { // again after an end, which may let another ask be placed
+	for eng.changes.mayPlace && len(eng.part.Reservations().Asks()) > 0 { // again after an end, for another ask
+		eng.changes.mayPlace = false
 		if x, n := eng.firstPlaceable(now); x != nil {
-			eng.part.Reservations().Retry() // there may be more of them
+			eng.changes.mayPlace = true // there may be more of them
 			return x, n
 		}
 	}
@@ -155,14 +157,18 @@ func (eng *Engine) fitting() (asks []*objects.Allocation) {
 	return asks
 }
 
+// Idle reports whether every reservation that has ended was reported.
+func (eng *Engine) Idle() bool { return len(eng.changes.ended) == 0 }
+
 // ReportEnded reports the reservations that have ended since the last call. It must be called after each command and
 // after each placement.
 func (eng *Engine) ReportEnded() {
-	for _, e := range eng.part.Reservations().TakeEnded() {
+	for _, e := range eng.changes.ended {
 		if e.End != objects.ReservationMoved {
 			eng.host.OnReservationEnd(e)
 		}
 	}
+	eng.changes.ended = eng.changes.ended[:0]
 }
 
 // NextDeadline returns the next time at which BeginRun or Search has work although no command has come; ok is false if
@@ -174,7 +180,7 @@ func (eng *Engine) NextDeadline() (t time.Time, ok bool) {
 	}
 	if _, asks, _ := eng.part.Counts(); asks > 0 {
 		switch {
-		case eng.part.Reservations().MayChange():
+		case eng.changes.mayChange:
 			t = eng.nextSearch
 		case !eng.nextEligible.IsZero() && eng.nextEligible.Before(eng.nextSearch):
 			t = eng.nextSearch

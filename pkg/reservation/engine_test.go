@@ -60,7 +60,7 @@ func (w *world) OnMoved(a *objects.Application, members []objects.MemberNode) {
 	w.events = append(w.events, fmt.Sprintf("%s moves %d", a.ID(), len(members)))
 }
 
-func (w *world) OnReservationEnd(e objects.EndedReservation) {
+func (w *world) OnReservationEnd(e reservation.EndedReservation) {
 	w.events = append(w.events, fmt.Sprintf("%s: %s", e.Ask.Key(), e.End))
 }
 

@@ -17,7 +17,7 @@ func (eng *Engine) Search(now time.Time) (changed bool) {
 		return false
 	}
 	eng.nextEligible = time.Time{}
-	eng.part.Reservations().ForgetChanges()
+	eng.changes.mayChange = false
 	eng.visitedNodes = 0
 	changed = eng.endUseless()
 	maps.DeleteFunc(eng.refusedUntil, func(_ *objects.Allocation, until time.Time) bool { return !now.Before(until) })

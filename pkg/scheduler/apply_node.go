@@ -42,7 +42,7 @@ func (c *Core) setCapacity(now time.Time, m SetCapacity) {
 		c.rejectUnknownNode("update", m.Node)
 		return
 	}
-	n.ForgetAnswers()
+	delete(c.answers, n)
 	before := c.capacityOf(m.Node)
 	if err := c.part.SetCapacity(m.Node, m.Total); err != nil {
 		c.emitRefused(Refused{Subject: "capacity of node " + string(m.Node), Node: m.Node}, err)
@@ -72,7 +72,7 @@ func (c *Core) emitOvercommitted() {
 // setAttributes replaces the attributes of a node (CON-9).
 func (c *Core) setAttributes(m SetAttributes) {
 	if n, ok := c.part.Node(m.Node); ok {
-		n.ForgetAnswers()
+		delete(c.answers, n)
 		before := n.Attributes()
 		err := c.part.SetAttributes(m.Node, m.Attributes)
 		c.emitRefused(Refused{Subject: "attributes of node " + string(m.Node), Node: m.Node}, err)
@@ -98,7 +98,7 @@ func (c *Core) setSchedulable(m SetSchedulable) {
 		c.rejectUnknownNode("drain", m.Node)
 		return
 	}
-	n.ForgetAnswers()
+	delete(c.answers, n)
 	m.Schedulable = c.schedulableByOperators(m.Node, m.Schedulable)
 	if n.Schedulable() == m.Schedulable {
 		return

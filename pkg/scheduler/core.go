@@ -28,6 +28,8 @@ type Core struct {
 	views         *viewCache // the views of the last Snapshot; nil: there was none since ForgetSnapshots
 	oracleRetryAt time.Time  // when refused asks are evaluated again; zero: none was refused
 	waiting       waitingReport
+	waits         *waitingChanges
+	answers       predicateAnswers
 	operators     operators // what operators have switched
 	drainWaits    bool      // drainNodes may have work: a command came, or it has left allocations that budgets protect
 
@@ -67,9 +69,16 @@ func NewWith(conf configs.Partition, oracle *objects.Oracle, opt objects.Options
 	c := &Core{part: objects.NewPartitionWithOptions(conf, opt), opt: opt}
 	c.preemption = preemption.New(c.part, opt, engineHost{c})
 	c.reservations = reservation.New(c.part, reservationHost{c})
-	c.gangs = gangscheduling.New(c.part)
+	c.watch()
 	c.SetOracle(oracle)
 	return c
+}
+
+// watch begins to follow the changes of the partition, which is new.
+func (c *Core) watch() {
+	c.gangs, c.waits, c.answers = gangscheduling.New(c.part), &waitingChanges{}, predicateAnswers{}
+	objects.Attach(c.part, c.waits)
+	objects.Attach(c.part, c.answers)
 }
 
 // SetOracle replaces the oracle. Requires: the next command is ResetPartition, so that nothing is left of
@@ -224,9 +233,9 @@ func (c *Core) apply(now time.Time, cmd Command) {
 		c.part = objects.NewPartitionWithOptions(c.part.Config(), c.opt)
 		c.applyToQueues(c.part.Root())
 		c.oracleRetryAt, c.waiting, c.refusals = time.Time{}, waitingReport{}, refusals.Tracker{}
-		c.gangs = gangscheduling.New(c.part)
 		c.preemption.Reset(c.part, now)
 		c.reservations.Reset(c.part)
+		c.watch()
 		c.emit(PartitionReset(m))
 	case AddNode:
 		c.addNode(m)

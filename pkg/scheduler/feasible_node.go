@@ -34,10 +34,10 @@ func (c *Core) accepts(x *objects.Allocation, n *objects.Node) bool {
 	if c.oracle == nil {
 		return true
 	}
-	accepted, known := n.PredicateAnswer(x)
+	accepted, known := c.answers.of(x, n)
 	if !known {
 		accepted = c.oracle.Fits(x.Key(), n.ID())
-		n.RememberAnswer(x, accepted)
+		c.answers.remember(x, n, accepted)
 	}
 	return accepted
 }
@@ -66,7 +66,7 @@ func (c *Core) firstAcceptedBehind(x *objects.Allocation, check objects.NodeChec
 		if n == first {
 			continue
 		}
-		accepted, known := n.PredicateAnswer(x)
+		accepted, known := c.answers.of(x, n)
 		switch {
 		case accepted:
 			if before := c.firstAcceptedOf(x, batch); before != nil {
@@ -104,7 +104,7 @@ func (c *Core) firstAcceptedOf(x *objects.Allocation, batch []*objects.Node) (fi
 		c.batchIDs = append(c.batchIDs, n.ID())
 	}
 	for i, accepted := range c.oracle.FitsEach(x.Key(), c.batchIDs) {
-		batch[i].RememberAnswer(x, accepted)
+		c.answers.remember(x, batch[i], accepted)
 		if accepted && first == nil {
 			first = batch[i]
 		}

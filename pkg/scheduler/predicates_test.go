@@ -51,7 +51,7 @@ func coreWithNodes(n int, oracle *objects.Oracle, now time.Time) *Core {
 func askOfClass(key, class string) SubmitAsk {
 	x := &objects.Ask{Key: objects.AllocationKey(key), App: "app", Amounts: amounts(1, 1)}
 	if class != "" {
-		x = x.WithTags(map[string]string{objects.PredicateClassTag: class})
+		x = x.WithTags(map[string]string{PredicateClassTag: class})
 	}
 	return SubmitAsk{Ask: x}
 }
@@ -160,7 +160,7 @@ func TestPredicates_RememberedAcceptanceIsNotAskedAgain(t *testing.T) {
 	core.Step(now, askOfClass("ask", "c"))
 	x, _ := core.part.Allocation("ask")
 	last, _ := core.part.Node("n002")
-	last.RememberAnswer(x, true)
+	core.answers.remember(x, last, true)
 	core.part.RefreshShares()
 	assert.Equal(t, core.firstFeasibleNode(x), last)
 	assert.DeepEqual(t, oracle.calls, []string{"n000", "n001"})
@@ -180,7 +180,7 @@ func TestPredicates_AnswersOfANodeAreBounded(t *testing.T) {
 	known := 0
 	for i := range 1000 {
 		x, _ := core.part.Allocation(objects.AllocationKey(fmt.Sprintf("ask-%04d", i)))
-		if _, ok := n.PredicateAnswer(x); ok {
+		if _, ok := core.answers.of(x, n); ok {
 			known++
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/reservation"
 )
 
 // reservationHost is a Core as the reservation engine sees it: it answers what scheduling knows, and makes effects of
@@ -21,7 +22,7 @@ func (h reservationHost) OnReserved(x *objects.Allocation, n *objects.Node) {
 }
 
 // OnReservationEnd implements reservation.Host.
-func (h reservationHost) OnReservationEnd(e objects.EndedReservation) {
+func (h reservationHost) OnReservationEnd(e reservation.EndedReservation) {
 	h.c.emit(Event{Kind: EventReservationEnded, Since: e.Since, ReservationEnd: e.End}.about(e.Ask, e.Node.ID()))
 }
 

@@ -84,7 +84,7 @@ func (c *Core) beginRun(now time.Time) {
 // endRun finishes such a run, and examines whether the next decisions are routine.
 func (c *Core) endRun(now time.Time) {
 	c.finishStep(now)
-	c.routine = c.preemption.Idle() && c.gangs.Idle() && !c.drainWaits && c.part.BeginRoutine()
+	c.routine = c.preemption.Idle() && c.gangs.Idle() && c.reservations.Idle() && !c.drainWaits && c.part.BeginRoutine()
 	c.routineUntil = time.Time{}
 }
 

@@ -66,7 +66,7 @@ func (c *Core) reportWaiting(now time.Time) {
 	for x := range c.part.Gangs().EachReplacing {
 		haveNode[x.AskGroup()]++ // it takes what its placeholder has
 	}
-	c.waiting.last = objects.EachGroupToEvaluate(c.part, func(group *objects.AskGroup) {
+	c.waiting.last = c.waits.eachGroup(c.part, func(group *objects.AskGroup) {
 		switch {
 		case !group.Held():
 			w.reportGroup(group, group.PendingCount()-haveNode[group])
@@ -116,9 +116,10 @@ func (w *waitingEvaluation) reportGroup(group *objects.AskGroup, count int) {
 // reportStates emits the states that have changed of the asks of a group, of which the quotas allow the first ones.
 func (w *waitingEvaluation) reportStates(group *objects.AskGroup, allowed int, blocked Verdict) {
 	c := w.core
-	if !group.AllowedByQuotas(allowed) {
+	if group.Allowed == int32(allowed) { // and the asks are those of the last evaluation
 		return
 	}
+	group.Allowed = int32(allowed)
 	for i, x := range c.waitForNode(group) {
 		ask, report := WaitingAsk{Ask: x.Ask(), State: objects.WaitFailed}, objects.WaitingReport{At: w.now}
 		switch {

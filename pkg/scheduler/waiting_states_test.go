@@ -60,7 +60,7 @@ func TestWaitingStates_SettledApplicationsAreNotVisited(t *testing.T) {
 	core.Step(now, AddApplication{App: "other", Queue: "root.guaranteed"})
 	core.Step(now, SubmitAsk{Ask: &objects.Ask{Key: "of-other", App: "other", Amounts: amounts(1000, 1)}})
 	visited := func() (apps []objects.AppID) {
-		yielded := objects.EachGroupToEvaluate(core.part,
+		yielded := core.waits.eachGroup(core.part,
 			func(g *objects.AskGroup) { apps = append(apps, g.Application().ID()) })
 		assert.Equal(t, yielded, len(apps))
 		return apps
@@ -104,7 +104,7 @@ func TestWaitingStates_FewOfManyApplicationsAreVisitedInSelectionOrder(t *testin
 		ask(app, "first-of-"+app)
 	}
 	visited := func() (apps []string) {
-		objects.EachGroupToEvaluate(core.part,
+		core.waits.eachGroup(core.part,
 			func(g *objects.AskGroup) { apps = append(apps, string(g.Application().ID())) })
 		return apps
 	}

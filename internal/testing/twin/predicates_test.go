@@ -102,7 +102,7 @@ func withClass(cmd scheduler.Command) scheduler.Command {
 		if class == "" {
 			return ask
 		}
-		tags := map[string]string{objects.PredicateClassTag: class}
+		tags := map[string]string{scheduler.PredicateClassTag: class}
 		maps.Copy(tags, ask.Tags())
 		return ask.WithTags(tags)
 	}

@@ -97,7 +97,8 @@ var ignoredFields = map[string]bool{
 	"deadlines.completed": true, "deadlines.rejected": true, "stateEvents.applications": true, "Partition.arrivals": true,
 	"Partition.names": true, "ordering.names": true, "ordering.shapes": true, "Partition.placedResources": true,
 	"ordering.namesGivenAtRefresh": true, "Queue.extraResources": true, "changes.generation": true,
-	"changes.newPreemptors": true, "changes.configChanged": true, "changes.part": true,
+	"changes.newPreemptors": true, "changes.configChanged": true, "changes.part": true, "Gangs.part": true,
+	"topologyTrees.part": true, "Gangs.replacedBy": true,
 	"Table.shapes": true, "Table.free": true, "Table.buckets": true,
 	"Table.catchAll": true, "Table.exactCount": true, "Table.tableFull": true, "Table.variantSlots": true,
 	"Table.requiredNodeSlots": true, "Table.pinnedSlots": true, "Table.byRequiredNode": true, "Table.requests": true,
@@ -106,7 +107,7 @@ var ignoredFields = map[string]bool{
 	"changes.endedNominations": true, "retries.requeueRequested": true,
 	"Tree.hasMaxApplications": true, "Tree.hasClassQuotas": true,
 	"objectLists.apps": true, "objectLists.nodes": true, "objectLists.queues": true, "snapshotChanges.watch": true,
-	"reservationChanges.ended": true, "reservationChanges.mayPlace": true, "reservationChanges.mayChange": true,
+	"changes.ended": true, "changes.mayPlace": true, "changes.mayChange": true,
 	"routineChanges.other": true, "waitingChanges.quotasSettled": true, "journal.posted": true,
 	"Queue.listIndex": true, "Node.listIndex": true, "Application.listIndex": true, "Queue.changeRecorded": true,
 	"Node.changeRecorded": true, "Application.changeRecorded": true, "Account.Recorded": true,
@@ -205,7 +206,7 @@ func (d *dump) value(path string, v reflect.Value) {
 // search, and is brought up to date by the next.
 func (d *dump) consumers(path string, v reflect.Value) {
 	for i := range v.Len() {
-		if of := v.Index(i).Elem().Elem(); of.Type().Name() != "nodeCache" {
+		if of := reflect.Indirect(v.Index(i).Elem()); of.Type().Name() != "nodeCache" {
 			d.value(path+"."+of.Type().Name(), v.Index(i))
 		}
 	}
