@@ -41,8 +41,8 @@ test-tools: testrun # test the tools, a module of its own
 test-full: testrun ## run all tests with all random runs: minutes
 	CANOPY_TESTS=full bin/testrun -timeout 40m ./...
 
-race: testrun ## run all tests with the race detector: minutes
-	CANOPY_TESTS=full bin/testrun -race -timeout 40m ./...
+race: testrun ## run all tests with the race detector, random ones as often as CANOPY_TESTS says: minutes
+	bin/testrun -race -timeout 40m ./...
 
 test-ldap: ## test the ldap resolver against a real slapd, which root gets installed
 	@PATH=$$PATH:/usr/sbin; command -v slapd >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || { \
@@ -50,14 +50,16 @@ test-ldap: ## test the ldap resolver against a real slapd, which root gets insta
 	go vet -tags slapd ./internal/server/usergroup
 	PATH=$$PATH:/usr/sbin go test -tags slapd -count=1 -v -run Slapd ./internal/server/usergroup
 
-CHECKS := lint lint-shell build example example-js example-python conformance test-prometheus versus-test test-kubernetes test-shim example-kubernetes test-deploy test-web test-ha-short test-tools race test-full tour
+CHECKS := lint lint-shell build example example-js example-python conformance test-prometheus versus-test test-kubernetes test-shim example-kubernetes test-deploy test-web test-ha-short test-tools race test tour
 
 check: ## everything CI checks, with the time that each part took
 	@for part in $(CHECKS); do \
 		start=$$SECONDS; $(MAKE) --no-print-directory $$part; echo "check: $$part took $$((SECONDS - start)) s"; \
 	done
 
-nightly: check ## check, three times the random runs, every fuzz target for a minute, all planted faults, groups with a real etcd, a soak that is recorded and replayed, pods on a control plane of Kubernetes, the decision of kube-scheduler, all benchmarks: two to three hours, and one for the first build of Kubernetes
+nightly: check ## check, all random runs also with the race detector, three times those of the twin, every fuzz target for a minute, all planted faults, groups with a real etcd, a soak that is recorded and replayed, pods on a control plane of Kubernetes, the decision of kube-scheduler, all benchmarks: two to three hours, and one for the first build of Kubernetes
+	$(MAKE) --no-print-directory test-full
+	CANOPY_TESTS=full $(MAKE) --no-print-directory race
 	CANOPY_TESTS=nightly bin/testrun -timeout 1h ./internal/testing/twin ./internal/testing/chaos -count=1
 	$(MAKE) --no-print-directory fuzz FUZZTIME=1m
 	$(MAKE) --no-print-directory mutants
