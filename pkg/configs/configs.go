@@ -54,8 +54,8 @@ type Partition struct {
 	// of the nominated node; 0: no bound. Default 5 minutes.
 	NominationTimeout time.Duration
 
-	// NodePressureGrace is how long the allocations of a node must exceed its capacity before any is preempted, with
-	// NodePressureEnabled; 0: preempt at once. Default one minute.
+	// NodePressureGrace is the time for which the allocations of a node must exceed its capacity before any is preempted,
+	// with NodePressureEnabled; 0: preempt at once. Default one minute.
 	NodePressureGrace time.Duration
 
 	Churn Churn

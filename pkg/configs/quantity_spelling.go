@@ -6,7 +6,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// Spellings are how a document writes quantities (CFG-44). The zero value has none.
+// Spellings keep how a document writes quantities (CFG-44). The zero value has none.
 type Spellings struct{ texts map[spelling]string }
 
 // spelling is a quantity of a resource, the key of the texts by which a document writes it.

@@ -4,7 +4,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// Gangs is what the gangs of a partition wait for: asks for placeholders that they may replace, members for nodes on
+// Gangs keeps what the gangs of a partition wait for: asks for placeholders that they may replace, members for nodes on
 // which they can be placed together, and what is free in the topology domains that they ask for. A pass costs nothing
 // when nothing waits. It is not safe for concurrent use.
 type Gangs struct {

@@ -10,7 +10,7 @@ import (
 // wait in a full cluster, so what cannot have a plan is not planned: a gang for which the cluster as a whole has not
 // enough, or nodes have not enough for its members of one shape alone.
 
-// refusedGang is what a gang requests that could not be placed together.
+// refusedGang has what a gang requests that could not be placed together.
 type refusedGang struct {
 	requested resources.Vector // by all members
 	shapes    []shapeCount

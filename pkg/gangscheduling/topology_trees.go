@@ -75,8 +75,8 @@ func (c *topologyTrees) update() {
 	c.changed = c.changed[:0]
 }
 
-// freeInTopology is what asks that require no node may use of n, in a new vector: nothing if n is unschedulable, and no
-// negative quantity, so that the sum over nodes is at least what fits (GAN-30).
+// freeInTopology returns what asks that require no node may use of n, in a new vector: nothing if n is unschedulable,
+// and no negative quantity, so that the sum over nodes is at least what fits (GAN-30).
 func freeInTopology(n *objects.Node) (free resources.Vector) {
 	if !n.Schedulable() {
 		return nil

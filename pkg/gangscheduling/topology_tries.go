@@ -22,13 +22,13 @@ type TopologyTries struct {
 	level     int
 }
 
-// domainTry is how many members a domain took, and its last change at that time.
+// domainTry says how many members a domain took, and its last change at that time.
 type domainTry struct {
 	changed uint64
 	took    int
 }
 
-// maxDomainTries is how many domains are remembered for a gang.
+// maxDomainTries bounds the domains that are remembered for a gang.
 const maxDomainTries = 1024
 
 // TopologyTries are the tries of members of a gang, those of one task group, in the domains of t; nil: they have
@@ -50,7 +50,7 @@ func (g *Gangs) TopologyTries(a *objects.Application, t *TopologyTree, members [
 	return tries
 }
 
-// Took is how many of all members d took, if it has not changed since.
+// Took returns how many of all members d took, if it has not changed since.
 func (t *TopologyTries) Took(d *TopologyDomain) (n int, known bool) {
 	if t == nil {
 		return 0, false
@@ -70,7 +70,7 @@ func (t *TopologyTries) Remember(d *TopologyDomain, took int) {
 	t.took[d] = domainTry{d.Changed(), took}
 }
 
-// Members is how many members the tries are of; -1: they are of none.
+// Members returns how many members the tries are of; -1: they are of none.
 func (t *TopologyTries) Members() int {
 	if t == nil {
 		return -1

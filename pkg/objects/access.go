@@ -41,7 +41,7 @@ func (q *Queue) Grant(u security.User) (g Grant, ok bool) {
 	return Grant{}, false
 }
 
-// SubmitDenyReason is why u may not submit to the queue at path, or to its lowest existing
+// SubmitDenyReason returns why u may not submit to the queue at path, or to its lowest existing
 // ancestor; empty: u may. Placement rules call it (ACL-11).
 func (p *Partition) SubmitDenyReason(path string, u security.User) string {
 	q := p.root.closestTo(QueuePath(path))

@@ -8,7 +8,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 )
 
-// AffinityLedger is what a partition knows of pod affinity, topology spread and host ports.
+// AffinityLedger has what a partition knows of pod affinity, topology spread and host ports.
 type AffinityLedger struct{ p *Partition }
 
 // Affinity is the AffinityLedger of the partition.
@@ -57,7 +57,7 @@ func (c NodeCheck) MayRefuse() bool { return c.check.MayRefuse() }
 // Allows reports whether n is not refused.
 func (c NodeCheck) Allows(n *Node) bool { return c.Refusal(n) == affinity.Allowed }
 
-// Refusal is why n is refused, or affinity.Allowed.
+// Refusal returns why n is refused, or affinity.Allowed.
 func (c NodeCheck) Refusal(n *Node) affinity.Refusal {
 	if !c.check.MayRefuse() {
 		return affinity.Allowed
@@ -101,7 +101,8 @@ func (l AffinityLedger) FirstAllowedNode(s *feasibility.Shape, c NodeCheck) *Nod
 	return l.searchAllowed(s, &c)
 }
 
-// defaultRefusals is how many refused nodes a search tries one by one, unless Options.RefusedNodes says otherwise.
+// defaultRefusals is the number of refused nodes that a search tries one by one, unless Options.RefusedNodes says
+// otherwise.
 const defaultRefusals = 64
 
 // searchAllowed is FirstAllowedNode behind the first fitting node. Nearly always one of the next is allowed.

@@ -26,7 +26,7 @@ type Ask struct {
 	Policy      PreemptionPolicy
 }
 
-// AskDetails is what few asks have, except for tags.
+// AskDetails has what few asks have, except for tags.
 type AskDetails struct {
 	TaskGroup    string            // gang it belongs to; empty: none
 	RequiredNode NodeID            // the only node on which it may be placed; empty: any
@@ -88,7 +88,7 @@ func (a *Ask) Affinity() *affinity.Ask {
 	return a.Details.Constraints.Affinity
 }
 
-// Request is what decides which nodes the ask fits.
+// Request returns what decides which nodes the ask fits.
 func (a *Ask) Request() feasibility.Request {
 	return feasibility.Request{Amounts: a.Amounts, RequiredNode: string(a.RequiredNode()), Constraints: a.Constraints()}
 }
@@ -219,7 +219,7 @@ func (x *Allocation) Node() *Node { return x.node }
 // Pending reports whether it has no node.
 func (x *Allocation) Pending() bool { return x.node == nil }
 
-// BoundAt is when it was bound to its node; 1970 while it is pending.
+// BoundAt returns when it was bound to its node; 1970 while it is pending.
 func (x *Allocation) BoundAt() time.Time {
 	if x.Pending() {
 		return time.Unix(0, 0).UTC()

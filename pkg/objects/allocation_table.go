@@ -187,7 +187,7 @@ func (g *slotGroup) setTag(slot int, tag uint64) {
 	g.tags = g.tags&^(0xff<<(8*slot)) | tag<<(8*slot)
 }
 
-// maxUsed is how many slots of groups may be used: an eighth is empty, so that searches end.
+// maxUsed returns how many slots of groups may be used: an eighth is empty, so that searches end.
 func maxUsed(groups int) int { return groups * (slotsPerGroup - 1) }
 
 // tagOf is the tag of an entry of hash.

@@ -87,7 +87,7 @@ func (a *Application) State() lifecycle.State { return a.state }
 // middle. Read-only.
 func (a *Application) StateLog() []lifecycle.Change { return a.log }
 
-// Submitted is when the application was submitted or, if earlier, its oldest ask was created
+// Submitted returns when the application was submitted or, if earlier, its oldest ask was created
 // (ORD-28).
 func (a *Application) Submitted() time.Time { return time.Unix(0, a.key.Submitted).UTC() }
 
@@ -119,13 +119,13 @@ func (a *Application) FeasibleAskGroups(f feasibility.Mask) iter.Seq[*AskGroup] 
 	return a.askGroups.order.EachIntersecting(f)
 }
 
-// Pending is what the pending asks request. Read-only.
+// Pending returns what the pending asks request. Read-only.
 func (a *Application) Pending() resources.Vector { return a.pending }
 
-// Allocated is what the allocations use, without placeholders. Read-only.
+// Allocated returns what the allocations use, without placeholders. Read-only.
 func (a *Application) Allocated() resources.Vector { return a.allocated }
 
-// Placeholders is what the placeholders use. Read-only.
+// Placeholders returns what the placeholders use. Read-only.
 func (a *Application) Placeholders() resources.Vector { return a.extra.placeholders }
 
 // Allocations are the pending asks and the allocations in key order, in a new slice.

@@ -69,7 +69,7 @@ func (p *Partition) completeDue(now time.Time) (unwanted []*Allocation) {
 // newDue returns when the next New application completes. ok is false if there is none.
 func (d *deadlines) newDue() (at time.Time, ok bool) { return dueFirst(&d.newApps, d.lifetimes.New) }
 
-// completingDue is when the next application completes. ok is false if there is none.
+// completingDue returns when the next application completes. ok is false if there is none.
 func (d *deadlines) completingDue() (at time.Time, ok bool) {
 	return dueFirst(&d.completing, d.lifetimes.Completing)
 }

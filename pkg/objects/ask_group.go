@@ -29,7 +29,7 @@ type AskGroup struct {
 	setbacks *setbacks // nil: there are none
 }
 
-// setbacks are what few groups have: asks that were refused.
+// setbacks has what few groups have: asks that were refused.
 type setbacks struct {
 	unschedulable allocationList // refused on every node, until a requeue
 	resumeAfter   askPosition    // where the next evaluation of preemption resumes; zero: at the first ask
@@ -61,7 +61,7 @@ const (
 	heldReady      // they are in the order, and are placed together with the other members of their gang (GAN-21)
 )
 
-// askGroupID is what the asks of a group have in common. Age is no part of it: the first ask is the
+// askGroupID has what the asks of a group have in common. Age is no part of it: the first ask is the
 // oldest, and an ask that becomes older stays entitled to preempt.
 type askGroupID struct {
 	shape       *feasibility.Shape

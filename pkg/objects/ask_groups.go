@@ -12,7 +12,7 @@ type askGroups struct {
 	byID  *askGroupIndex               // nil: list has not been longer than maxUnindexedAskGroups
 }
 
-// maxUnindexedAskGroups is how many groups are searched without a map.
+// maxUnindexedAskGroups bounds the groups that are searched without a map.
 const maxUnindexedAskGroups = 8
 
 // askGroupIndex finds groups by their IDs. Groups without a task group and affinity, which are nearly all, have a

@@ -24,7 +24,7 @@ type Audit struct {
 	visits              int // asks and allocations that were checked one by one, with application or node
 }
 
-// addsPerCheck is how many asks or allocations are added in the time in which one is checked.
+// addsPerCheck is the number of asks or allocations that are added in the time in which one is checked.
 const addsPerCheck = 30
 
 // NewAudit begins an audit.
@@ -32,7 +32,7 @@ func (p *Partition) NewAudit() *Audit {
 	return &Audit{p: p, nodes: len(p.lists.nodes.all), apps: len(p.lists.apps.all), queues: len(p.lists.queues.all)}
 }
 
-// Checked is how many objects were checked: nodes, queues, applications, asks and allocations, the
+// Checked returns how many objects were checked: nodes, queues, applications, asks and allocations, the
 // latter two with their applications.
 func (a *Audit) Checked() int { return a.checked }
 

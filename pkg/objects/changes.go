@@ -4,7 +4,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/quota"
 )
 
-// Changes is what changed in a partition since it was last taken, to update views of its objects
+// Changes lists what changed in a partition since it was last taken, to update views of its objects
 // (ADR 32). An object is listed once, however often it changes, and also if it was removed. All
 // objects that exist when watching begins are listed too, without a list being made: a large
 // partition is listed step by step.
@@ -70,7 +70,7 @@ func (s *snapshotChanges) unwatch() {
 // Watched reports whether c still records.
 func (p *Partition) Watched(c *Changes) bool { return c != nil && p.journal.snapshots.watch == c }
 
-// Len is how many objects there are to take, at least.
+// Len returns how many objects there are to take, at least.
 func (c *Changes) Len() int {
 	n := len(c.allocations) + len(c.accounts) + len(c.apps) + len(c.nodes) + len(c.queues) + c.initialApps +
 		c.initialNodes + c.initialQueues + c.initialAllocations

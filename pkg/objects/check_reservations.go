@@ -53,7 +53,7 @@ func (c *recount) checkReservations(held map[*Node]resources.Amounts) error {
 	return nil
 }
 
-// membersNeeded is how many members of a are placed together.
+// membersNeeded returns how many members of a are placed together.
 func (a *Application) membersNeeded() int {
 	if a.gang.Waits() {
 		return a.gang.Live()

@@ -14,7 +14,7 @@ func (p *Partition) postClassUsage(x *Allocation, sign int) {
 	}
 }
 
-// checkClassQuotas is why class quotas reject an ask of a class; nil: they do not.
+// checkClassQuotas returns why class quotas reject an ask of a class; nil: they do not.
 func (p *Partition) checkClassQuotas(a *Application, class string, amounts resources.Amounts) error {
 	if !p.quotas.HasClassQuotas() {
 		return nil

@@ -10,7 +10,7 @@ import (
 // Nothing here reads a clock: the owner of the partition asks for the next deadline and calls
 // Expire at that time (APP-12).
 
-// deadlines is what ends by time: applications that complete or ramp up, and the entries of the history.
+// deadlines keeps what ends by time: applications that complete or ramp up, and the entries of the history.
 type deadlines struct {
 	lifetimes  lifecycle.Lifetimes
 	newApps    list.List // of deadlineSince, New applications by deadline; empty: Lifetimes.New is not set

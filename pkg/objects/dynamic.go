@@ -8,7 +8,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// MaxDepth is how many levels below root a dynamic queue may be (QUE-28). It keeps a long path from
+// MaxDepth bounds the levels of a dynamic queue below root (QUE-28). It keeps a long path from
 // becoming a deep tree.
 const MaxDepth = 64
 

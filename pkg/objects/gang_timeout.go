@@ -43,7 +43,7 @@ func (t gangTimers) due() (at time.Time, ok bool) {
 	return t[0].at, true
 }
 
-// GangTimeout is what the end of a placeholder timeout has done. The RM must be asked to end all of it, in this order.
+// GangTimeout has what the end of a placeholder timeout has done. The RM must be asked to end all of it, in this order.
 type GangTimeout struct {
 	Application *Application
 	Released    []*Allocation // placeholders, which are allocated until their releases are confirmed; in key order

@@ -11,7 +11,7 @@ import (
 // which real asks replace them. A real ask of a task group waits while the task group has placeholders (GAN-4); its
 // ask group is held back, which is like having no schedulable ask.
 
-// gangState is what the ledger knows of gangs beside the counts of each.
+// gangState has what the ledger knows of gangs beside the counts of each.
 type gangState struct {
 	ending    map[*Allocation]endingPlaceholder
 	replacing map[*Allocation]*Allocation // a pending ask, and the placeholder that it replaces

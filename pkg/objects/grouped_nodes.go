@@ -31,7 +31,7 @@ type groupedNodes struct {
 	key      []byte         // buffer of groupOf
 }
 
-// searchKind is what asks have in common for which all searches find the same node, if it fits them.
+// searchKind has what asks have in common for which all searches find the same node, if it fits them.
 type searchKind struct {
 	check   affinity.Check
 	prefers bool             // some nodes may be preferred to others
@@ -49,7 +49,7 @@ type nodeGroup struct {
 	index feasibility.Index[*Node]
 }
 
-// nodePosition is where a node is in groupedNodes.
+// nodePosition says where a node is in groupedNodes.
 type nodePosition struct {
 	entry feasibility.Entry[*Node]
 	group *nodeGroup // nil: it was never in one; follows from the labels of the node

@@ -29,7 +29,7 @@ type Change struct {
 	Entered  lifecycle.Change
 }
 
-// GroupPosition is how an ask was added to its group.
+// GroupPosition says how an ask was added to its group.
 type GroupPosition uint8
 
 // The positions.

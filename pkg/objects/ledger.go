@@ -229,7 +229,7 @@ func (p *Partition) unregister(x *Allocation) {
 	p.shapes.Release(p.names, x.shape)
 }
 
-// usualAllocations is how many allocations a node has space for from the first on.
+// usualAllocations is the number of allocations for which a node has space from the first on.
 const usualAllocations = 2
 
 // bindToNode makes a pending x an allocation of n.

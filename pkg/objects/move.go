@@ -27,7 +27,7 @@ func RecordMove(p *Partition, a *Application, m Moved) {
 	p.lists.moved[a] = &m
 }
 
-// CheckMove is why an operator may not move a to a queue, quotas and gangs apart; nil: it may (OPS-9).
+// CheckMove returns why an operator may not move a to a queue, quotas and gangs apart; nil: it may (OPS-9).
 func CheckMove(p *Partition, a *Application, to *Queue) error {
 	switch {
 	case !to.Leaf():
@@ -46,7 +46,8 @@ func CheckMove(p *Partition, a *Application, to *Queue) error {
 	return nil
 }
 
-// CheckMoveQuotas is why the quotas, limits or class quotas of a queue do not allow all of a; nil: they do (OPS-9).
+// CheckMoveQuotas returns why the quotas, limits or class quotas of a queue do not allow all of a; nil: they do
+// (OPS-9).
 func CheckMoveQuotas(p *Partition, a *Application, to *Queue) error {
 	used := a.used()
 	if c, blocked := a.quota.FirstBlockingMove(&to.quota, used, p.names); blocked {
@@ -111,7 +112,7 @@ func leaveLeaf(p *Partition, a *Application) {
 	}
 }
 
-// used is what a uses, placeholders included.
+// used returns what a uses, placeholders included.
 func (a *Application) used() resources.Vector {
 	used := slices.Clone(a.allocated)
 	used.Add(a.extra.placeholders)

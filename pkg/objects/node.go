@@ -76,10 +76,10 @@ func (n *Node) Schedulable() bool { return n.schedulable }
 // Total is the capacity of the node. Read-only.
 func (n *Node) Total() resources.Vector { return n.total }
 
-// Allocated is what the allocations on the node use. Read-only.
+// Allocated returns what the allocations on the node use. Read-only.
 func (n *Node) Allocated() resources.Vector { return n.allocated }
 
-// Occupied is what the foreign allocations on the node use. Read-only.
+// Occupied returns what the foreign allocations on the node use. Read-only.
 func (n *Node) Occupied() resources.Vector { return n.occupied }
 
 // Available is the capacity less allocated and occupied; it can be negative (NOD-17). Read-only.
@@ -117,7 +117,7 @@ func (n *Node) setInfo(attributes map[string]string, info *constraints.Node) {
 	n.attributes, n.info, n.repels = attributes, info, info.Repels()
 }
 
-// Constraints is what the constraints of asks read of the node. Read-only.
+// Constraints returns what the constraints of asks read of the node. Read-only.
 func (n *Node) Constraints() *constraints.Node { return n.info }
 
 // Allocations are the allocations on the node in key order, in a new slice.

@@ -169,7 +169,7 @@ func (p *Partition) Preempting(x *Allocation) bool {
 	return preempting
 }
 
-// PreemptingCount is how many allocations are preempting.
+// PreemptingCount returns how many allocations are preempting.
 func (p *Partition) PreemptingCount() int { return len(p.marks.preempting) }
 
 // EachPreempting yields the preempting allocations, in no order.
@@ -181,7 +181,7 @@ func (p *Partition) EachPreempting(yield func(*Allocation) bool) {
 	}
 }
 
-// NominationTimeout is how long a nomination lasts, and how long the release of a victim is expected (PRE-81,
+// NominationTimeout returns how long a nomination lasts, and how long the release of a victim is expected (PRE-81,
 // PRE-87); zero or less: without end.
 func (p *Partition) NominationTimeout() time.Duration { return p.conf.NominationTimeout }
 
@@ -206,7 +206,7 @@ func (p *Partition) FitsNominated(x *Allocation) bool {
 	return n.FreeFor(x).Covers(x.shape.Vector())
 }
 
-// FreeFor is what x may use of n now: what is available, less what is held for other nominees of at
+// FreeFor returns what x may use of n now: what is available, less what is held for other nominees of at
 // least its priority and for asks that replace placeholders.
 func (n *Node) FreeFor(x *Allocation) resources.Vector {
 	return n.freeWithoutHeld(nil, func(y *Allocation) bool { return y.outranks(x) })

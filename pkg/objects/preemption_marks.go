@@ -25,7 +25,7 @@ func (p *Partition) MarkOverdue(y *Allocation) {
 	p.addPreempting(y, d)
 }
 
-// PreemptingSince is when x was marked for preemption, and whether it is overdue. The zero time: it
+// PreemptingSince returns when x was marked for preemption, and whether it is overdue. The zero time: it
 // is not marked.
 func (p *Partition) PreemptingSince(x *Allocation) (at time.Time, overdue bool) {
 	if len(p.marks.preempting) == 0 {
@@ -35,7 +35,7 @@ func (p *Partition) PreemptingSince(x *Allocation) (at time.Time, overdue bool) 
 	return d.at, d.overdue
 }
 
-// NominatedAt is when x was nominated; the zero time: it is not.
+// NominatedAt returns when x was nominated; the zero time: it is not.
 func (p *Partition) NominatedAt(x *Allocation) time.Time {
 	if len(p.marks.nominees) == 0 {
 		return time.Time{}

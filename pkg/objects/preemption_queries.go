@@ -131,5 +131,5 @@ func (p *Partition) ReadGroupPriorityTag(id AppID) error {
 // GroupPriority returns the priority of victim groups of a; ok is false if it has none of its own (PRE-51).
 func (a *Application) GroupPriority() (n int32, ok bool) { return a.groupPriority, a.hasGroupPriority }
 
-// VictimUnit is what is preempted together in a leaf (PRE-50).
+// VictimUnit returns what is preempted together in a leaf (PRE-50).
 func (q *Queue) VictimUnit() policies.VictimUnit { return q.conf.VictimUnit }

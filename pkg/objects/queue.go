@@ -98,7 +98,7 @@ func (q *Queue) setConf(conf *configs.Queue) {
 	q.applyOrders()
 }
 
-// PrioritySort is how priority takes part in the order of what is below q.
+// PrioritySort returns how priority takes part in the order of what is below q.
 func (q *Queue) PrioritySort() policies.PrioritySort { return q.policy.prioritySort }
 
 // Path is the path, such as root.a.b (QUE-3).
@@ -148,7 +148,7 @@ func (q *Queue) Template() *configs.ChildTemplate {
 	return q.template()
 }
 
-// MaxApplications is how many applications may run in and below q; 0: any number (QUO-26).
+// MaxApplications returns how many applications may run in and below q; 0: any number (QUO-26).
 func (q *Queue) MaxApplications() uint64 { return q.conf.MaxApplications }
 
 // Limits are the limits of users and groups in q, as configured. Read-only.
@@ -158,13 +158,13 @@ func (q *Queue) Limits() *limits.Index { return q.quota.Limits() }
 // not (QUE-43). The vector is a new one on every call.
 func (q *Queue) Preempting() resources.Vector { return q.quota.Preempting() }
 
-// Running is how many applications in and below q are in state Running (QUE-44).
+// Running returns how many applications in and below q are in state Running (QUE-44).
 func (q *Queue) Running() int { return q.quota.Running() }
 
-// Allocated is what the allocations in and below q use, reported ones included (QUE-42). Read-only.
+// Allocated returns what the allocations in and below q use, reported ones included (QUE-42). Read-only.
 func (q *Queue) Allocated() resources.Vector { return q.quota.Allocated() }
 
-// Pending is what the pending asks in and below q request (QUE-41). Read-only.
+// Pending returns what the pending asks in and below q request (QUE-41). Read-only.
 func (q *Queue) Pending() resources.Vector { return q.quota.Pending() }
 
 // HasPending reports whether an ask in or below q is pending.

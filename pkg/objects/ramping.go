@@ -45,7 +45,7 @@ func (r *ramping) find(from int64) int {
 	return at
 }
 
-// due is when the next application ramps up. ok is false if there is none.
+// due returns when the next application ramps up. ok is false if there is none.
 func (r *ramping) due() (at time.Time, ok bool) {
 	if len(*r) == 0 {
 		return at, false

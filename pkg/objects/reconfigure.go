@@ -29,7 +29,7 @@ func (d *Difference) queueTypeError(root *Queue) error {
 	return fmt.Errorf("%w: %s", ErrQueueType, strings.Join(named, "; "))
 }
 
-// maxNamed is how many queues, and how many applications of each, an error names.
+// maxNamed bounds the queues, and the applications of each, that an error names.
 const maxNamed = 10
 
 // typeClashesIn appends the type clashes at and below q, in the order of the configuration. There

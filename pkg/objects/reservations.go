@@ -37,7 +37,7 @@ func newReservations() reservations {
 	return reservations{byAsk: map[*Allocation]reservation{}, byApp: map[*Application][]*Allocation{}}
 }
 
-// ReservationEnd is why a reservation ended.
+// ReservationEnd says why a reservation ended.
 type ReservationEnd uint8
 
 // The ends of reservations (RES-6).
@@ -144,7 +144,7 @@ func (l ReservationLedger) Of(x *Allocation) *Node {
 	return l.p.marks.reservations.byAsk[x].node
 }
 
-// Since is when x reserved its node; the zero time: it has none.
+// Since returns when x reserved its node; the zero time: it has none.
 func (l ReservationLedger) Since(x *Allocation) time.Time {
 	if len(l.p.marks.reservations.asks) == 0 {
 		return time.Time{}
@@ -155,7 +155,7 @@ func (l ReservationLedger) Since(x *Allocation) time.Time {
 // Asks are the asks with a reservation, the oldest reservation first. Read-only.
 func (l ReservationLedger) Asks() []*Allocation { return l.p.marks.reservations.asks }
 
-// AsksOf are those of an application. Read-only.
+// AsksOf returns those of an application. Read-only.
 func (l ReservationLedger) AsksOf(a *Application) []*Allocation {
 	if len(l.p.marks.reservations.asks) == 0 {
 		return nil
@@ -276,7 +276,7 @@ func (l ReservationLedger) HeldFor(n *Node, x *Allocation) (out []Holder) {
 	return out
 }
 
-// FreeFor is what n has of a resource for x: available less what is held for other asks. It can be negative.
+// FreeFor returns what n has of a resource for x: available less what is held for other asks. It can be negative.
 func (l ReservationLedger) FreeFor(x *Allocation, n *Node, k resources.Index) resources.Quantity {
 	if l.Of(x) == n || l.p.Nomination(x) == n {
 		return resources.SubSaturated(n.Free(k), -x.shape.Vector().At(k))

@@ -18,13 +18,13 @@ func (q *Queue) OrderedChildren() iter.Seq[*Queue] { return q.children.All }
 // OrderedApplications are the applications of a leaf with pending asks, in selection order.
 func (q *Queue) OrderedApplications() iter.Seq[*Application] { return q.apps.All }
 
-// OrderKey is what q is compared by with its siblings.
+// OrderKey returns what q is compared by with its siblings.
 func (q *Queue) OrderKey() policies.QueueKey { return q.key }
 
-// OrderKey is what a is compared by with the applications of its leaf. Read-only.
+// OrderKey returns what a is compared by with the applications of its leaf. Read-only.
 func (a *Application) OrderKey() policies.AppKey { return a.key }
 
-// OrderKey is what x is compared by with the asks of its application.
+// OrderKey returns what x is compared by with the asks of its application.
 func (x *Allocation) OrderKey() policies.AskKey { return x.key }
 
 // AppSort is the sort policy of a leaf.

@@ -6,7 +6,7 @@ type snapshotChanges struct {
 	watch *Changes // nil: changes are not recorded
 }
 
-// maxUntakenChanges is how many changes of allocations are recorded, at least, before recording
+// maxUntakenChanges is the number of changes of allocations that are recorded, at least, before recording
 // ends.
 const maxUntakenChanges = 10_000
 

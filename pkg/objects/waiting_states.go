@@ -2,7 +2,7 @@ package objects
 
 import "time"
 
-// WaitingState is why a pending ask waits, as far as an autoscaler needs to know it: what was last
+// WaitingState says why a pending ask waits, as far as an autoscaler needs to know it: what was last
 // reported to the resource manager (ASK-62). The numbers are those of the interface.
 type WaitingState uint8
 
@@ -33,7 +33,7 @@ const (
 	UserQuota                   // the limit of a user or a group
 )
 
-// WaitingReport is what was last reported to the RM about a pending ask. The zero value: nothing was.
+// WaitingReport has what was last reported to the RM about a pending ask. The zero value: nothing was.
 type WaitingReport struct {
 	State WaitingState
 	Quota QuotaKind
@@ -47,7 +47,7 @@ const (
 	reportBits = stateBits + 2
 )
 
-// WaitingReport is what was last reported to the RM about x. Requires: x is pending.
+// WaitingReport returns what was last reported to the RM about x. Requires: x is pending.
 func (x *Allocation) WaitingReport() WaitingReport {
 	r := WaitingReport{
 		State: WaitingState(x.boundAt & (1<<stateBits - 1)),

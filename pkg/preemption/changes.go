@@ -7,7 +7,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/quota"
 )
 
-// changes is what an Engine needs to know of changes of its partition: which ask groups to evaluate (anew), which
+// changes has what an Engine needs to know of changes of its partition: which ask groups to evaluate (anew), which
 // nominations, marks and asks have ended, whether anything changed that could let an ask preempt, and which queues are
 // above an enforced max.
 type changes struct {

@@ -105,7 +105,7 @@ func (r Registry[T, P]) Without(key Key) (Registry[T, P], error) {
 	return build[T, P](slices.Delete(slices.Clone(all), index, index+1)), nil
 }
 
-// check is why x cannot be in r in addition to the other objects, or instead of the object of its key.
+// check returns why x cannot be in r in addition to the other objects, or instead of the object of its key.
 func (r Registry[T, P]) check(x P) error {
 	if errs := violations[T](x); len(errs) > 0 {
 		return errors.Join(errs...)

@@ -23,7 +23,7 @@ type Kind[T any] struct {
 	IsDefault func(*T) bool
 	// DefaultField is the field that makes an object the default.
 	DefaultField Field
-	// CheckUpdate is why old may not become next, which has the same key; nil: it may. The field may be nil: then
+	// CheckUpdate returns why old may not become next, which has the same key; nil: it may. The field may be nil: then
 	// all may change. It need not check next by itself.
 	CheckUpdate func(old, next *T) *Problem
 }

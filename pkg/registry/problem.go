@@ -2,7 +2,7 @@ package registry
 
 import "fmt"
 
-// Reason is why an object is refused. It is stable: clients compare it.
+// Reason says why an object is refused. It is stable: clients compare it.
 type Reason string
 
 // The reasons of the registry itself; each type of objects has others. The reason for an object that does not exist
@@ -19,7 +19,7 @@ type Field string
 // NameField is the field of the name, in every kind.
 const NameField Field = "name"
 
-// Problem is why an object is refused.
+// Problem says why an object is refused.
 type Problem struct {
 	Kind   string // such as "priority class"
 	Name   string // of the object, with its namespace; empty: it has none

@@ -6,7 +6,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// changes is what an Engine needs to know of changes of its partition: which reservations have ended, and whether more
+// changes has what an Engine needs to know of changes of its partition: which reservations have ended, and whether more
 // asks might reserve a node, or be placed by their reservation, than when that was last examined.
 type changes struct {
 	ended     []EndedReservation // since they were last reported, in that order

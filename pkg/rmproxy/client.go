@@ -9,7 +9,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/server/auth"
 )
 
-// client is what is known of the sender of a registration, for audit lines (SEC-12).
+// client has what is known of the sender of a registration, for audit lines (SEC-12).
 type client struct{ identity, address string }
 
 // inProcessClient is the program that the scheduler is linked into.

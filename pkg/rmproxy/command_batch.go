@@ -26,7 +26,7 @@ type commandBatch struct {
 	slot     *cpushare.Slot       // of a batch of many elements; nil: of few
 }
 
-// fewElements is how many elements a message may have to be turned into commands without a slot: this
+// fewElements bounds the elements of a message that is turned into commands without a slot: this
 // takes about as long as a time slice.
 const fewElements = 256
 

@@ -13,9 +13,9 @@ import (
 // after it registered or its last stream ended. Decisions are made only while the RM listens,
 // that is, while it has the allocation stream, on which decisions are delivered (ADR 36).
 const (
-	// disconnectGrace is how long an RM without a stream counts as connected (RMI-19).
+	// disconnectGrace is the time for which an RM without a stream counts as connected (RMI-19).
 	disconnectGrace = 10 * time.Second
-	// finishedGrace is how long after an RM has half-closed all of its streams another RM may
+	// finishedGrace is the time after an RM has half-closed all of its streams when another RM may
 	// replace it (RMI-21). A registration of another RM waits for this time.
 	finishedGrace = 2 * time.Second
 )
@@ -34,7 +34,7 @@ type ConnectionStatus struct {
 	Streams          []string  // the kinds of streams it has
 	UndeliveredBytes uint64    // answers that it has not read
 
-	// ReplaceableAt is when another RM may register in its place; zero: not while it is connected.
+	// ReplaceableAt is the time from which another RM may register in its place; zero: not while it is connected.
 	// With Limits.ReplaceConnected it is the time of the registration.
 	ReplaceableAt time.Time
 }
@@ -138,7 +138,7 @@ func (s *session) startGraceTimer() {
 	})
 }
 
-// replaceableAt is when another RM may replace this one, which has no streams (RMI-20). The caller
+// replaceableAt returns when another RM may replace this one, which has no streams (RMI-20). The caller
 // must hold s.mu.
 func (s *session) replaceableAt() time.Time {
 	if s.finished {

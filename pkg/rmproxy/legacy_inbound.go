@@ -58,7 +58,7 @@ func legacyRelease(x *wire.Release) error {
 	return nil
 }
 
-// releaseScope is what a release of an allocation is about: in the interface 1.0 to 1.5, asks have a release of
+// releaseScope returns what a release of an allocation is about: in the interface 1.0 to 1.5, asks have a release of
 // their own.
 func (s *session) releaseScope() scheduler.ReleaseScope {
 	if s.legacy.used.Load() {
@@ -67,7 +67,7 @@ func (s *session) releaseScope() scheduler.ReleaseScope {
 	return scheduler.AsksAndAllocations
 }
 
-// nodeElements is how many nodes and allocations a message has.
+// nodeElements returns how many nodes and allocations a message has.
 func nodeElements(m *si.NodeRequest, legacy []wire.LegacyNode) int {
 	n := len(m.GetNodes())
 	for i := range legacy {

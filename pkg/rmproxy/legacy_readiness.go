@@ -22,7 +22,7 @@ type nodeReadiness struct {
 	nodes map[string]unschedulable
 }
 
-// unschedulable is why a node is not schedulable.
+// unschedulable says why a node is not schedulable.
 type unschedulable struct{ draining, unready bool }
 
 // update notes what a message says about a node, and returns whether the node is schedulable. changed is false if

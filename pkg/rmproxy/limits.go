@@ -50,7 +50,7 @@ const (
 	// maxRMFields is the maximum length of a registration apart from its configuration, including
 	// the overhead of the wire form (RMI-17).
 	maxRMFields = 2*reload.MaxExtraBytes + 2*maxBuildInfo
-	// maxOtherCalls is how many calls of other services on the same gRPC server may be open (RMI-43).
+	// maxOtherCalls bounds the open calls of other services on the same gRPC server (RMI-43).
 	maxOtherCalls = 16
 )
 

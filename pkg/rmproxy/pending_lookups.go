@@ -11,7 +11,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// maxHeldCommands is how many commands may wait for lookups (ACL-26). Beyond that, streams are not
+// maxHeldCommands bounds the commands that wait for lookups (ACL-26). Beyond that, streams are not
 // read, and linked shims get ErrPendingLookupsFull for messages that would have to wait. It bounds
 // a client that sends without end while a Directory does not answer; each waiting command is
 // released within the timeout of the Directory.

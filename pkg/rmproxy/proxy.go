@@ -38,9 +38,9 @@ type Options struct {
 	// StrictClasses rejects asks that have a priority and no priority class (S0-11). Shims of
 	// YuniKorn 1.9 send only the priority.
 	StrictClasses bool
-	// RecoveryQuiet is that of the loop.Mode of a linked shim.
+	// RecoveryQuiet is set in the loop.Mode of a linked shim.
 	RecoveryQuiet time.Duration
-	// PlacementsPerSecond is that of the loop.Mode of a linked shim.
+	// PlacementsPerSecond is set in the loop.Mode of a linked shim.
 	PlacementsPerSecond int
 	// Events are the records that a linked shim gets by SendEvent; nil: it gets none.
 	Events EventSource

@@ -17,7 +17,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 )
 
-// Registration is what a resource manager sent when it registered (RMI-16). It is immutable; a new
+// Registration has what a resource manager sent when it registered (RMI-16). It is immutable; a new
 // registration or configuration makes another.
 type Registration struct {
 	RM          string
@@ -37,12 +37,12 @@ func (p *Proxy) Registration() (r Registration, ok bool) {
 
 // registerRM registers a resource manager (RMI-10, RMI-11). An error leaves everything as before.
 //
-// An RM that was registered starts over. Its session ends, so that no more of its commands come;
-// the partitions are emptied; then the configuration is applied. In this order the configuration
-// cannot conflict with nodes or applications, because there are none.
+// An RM that was registered starts over. Its session ends, so that no more of its commands come; the partitions are
+// emptied; then the configuration is applied. In this order the configuration cannot conflict with nodes or
+// applications, because there are none.
 //
-// mode is that of the API over which the RM registers: an RM that is registered in process has all
-// decisions delivered by calls, and is asked for predicates.
+// registerRM registers an RM. mode belongs to the API over which it registers: an RM that is registered in process has
+// all decisions delivered by calls, and is asked for predicates.
 func (p *Proxy) registerRM(by client, m *si.RegisterResourceManagerRequest, open func() *session,
 	mode loop.Mode) error {
 	p.lifecycleMu.Lock()

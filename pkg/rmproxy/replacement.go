@@ -45,7 +45,7 @@ func (c managerChange) reason() string {
 	return fmt.Sprintf("resource manager %s replaced %s: %s", c.rm, c.former, c.why)
 }
 
-// maxReplaced is how many replaced RMs are remembered.
+// maxReplaced bounds the replaced RMs that are remembered.
 const maxReplaced = 64
 
 // noteReplaced notes that another RM has registered in the place of one. The replaced RM must not take
@@ -74,7 +74,7 @@ func (p *Proxy) mayReplaceConnected(rm string) bool {
 	return p.opt.Limits.ReplaceConnected && !slices.Contains(p.replaced, rm)
 }
 
-// whyReplaceable is why another RM may replace this one now, in words.
+// whyReplaceable returns why another RM may replace this one now, in words.
 func (s *session) whyReplaceable() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

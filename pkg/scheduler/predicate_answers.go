@@ -9,7 +9,7 @@ import (
 // to all asks of the same class and shape, until something about the node changes. Without it nothing is remembered.
 const PredicateClassTag = "canopy.scheduler/predicateClass"
 
-// maxAnswers is how many answers about a node are remembered; with one more all are forgotten.
+// maxAnswers bounds the answers about a node that are remembered; with one more all are forgotten.
 const maxAnswers = 64
 
 // predicateAnswers remembers the answers of the predicates of the resource manager, for asks of which it says that they
@@ -17,7 +17,7 @@ const maxAnswers = 64
 // of a node is a change that the Core knows.
 type predicateAnswers map[*objects.Node]map[predicateClass]bool
 
-// predicateClass is what has the same answers on a node.
+// predicateClass has what has the same answers on a node.
 type predicateClass struct {
 	shape *feasibility.Shape
 	class string

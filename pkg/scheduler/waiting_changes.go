@@ -9,7 +9,7 @@ import (
 // allowedUnknown is the number of allowed asks of a group whose asks have changed.
 const allowedUnknown = -1
 
-// waitingChanges is what the waiting states need to know of changes: in which groups other asks wait for a
+// waitingChanges has what the waiting states need to know of changes: in which groups other asks wait for a
 // node, and whether quotas may bound applications that they did not.
 type waitingChanges struct {
 	quotasSettled bool                   // the constraints of settled applications are as at the last evaluation

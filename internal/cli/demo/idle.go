@@ -21,7 +21,7 @@ func CheckIdle(s *scheduler.Snapshot) error {
 	return checkQueue(s, s.Root, resources.Limit{}, map[shape]objects.NodeID{})
 }
 
-// shape is what decides on which nodes an ask fits.
+// shape decides on which nodes an ask fits.
 type shape struct {
 	amounts  string
 	required objects.NodeID // empty: any

@@ -29,7 +29,7 @@ type step struct {
 	about   subject
 }
 
-// question is what an Oracle is asked about.
+// question has the ask and the node that an Oracle is asked about.
 type question struct {
 	ask  objects.AllocationKey
 	node objects.NodeID

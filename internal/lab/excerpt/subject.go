@@ -2,7 +2,7 @@ package excerpt
 
 import "github.com/canopy-scheduler/canopy/pkg/scheduler"
 
-// subject is what a command is about: an application or a node. Steps about the same are left out together.
+// subject names what a command is about: an application or a node. Steps about the same are left out together.
 type subject struct{ application, node string }
 
 func subjectOf(cmd scheduler.Command) subject {

@@ -21,7 +21,7 @@ func (w Window) Covers(at time.Time) bool {
 	return !at.Before(w.From) && (w.To.IsZero() || !at.After(w.To))
 }
 
-// Result is what a replay of a session has shown.
+// Result has what a replay of a session has shown.
 type Result struct {
 	Partition string    `json:"partition"`
 	Began     time.Time `json:"began"`  // of the session

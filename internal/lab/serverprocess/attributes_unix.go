@@ -4,5 +4,5 @@ package serverprocess
 
 import "syscall"
 
-// attributes are those of a process in a group of its own.
+// attributes returns those of a process in a group of its own.
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

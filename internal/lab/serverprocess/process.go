@@ -122,7 +122,7 @@ type logHead struct {
 	text []byte
 }
 
-// logHeadBytes is how much of the log is kept: the message of a panic and its goroutine.
+// logHeadBytes bounds the part of the log that is kept: the message of a panic and its goroutine.
 const logHeadBytes = 8 << 10
 
 // Write implements io.Writer. It keeps what fits.

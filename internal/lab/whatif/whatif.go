@@ -190,7 +190,7 @@ func (r *run) changes() (out []string) {
 	return out
 }
 
-// assumptions are what was made up.
+// assumptions returns what was made up.
 func (r *run) assumptions(incomplete string) []string {
 	n := r.notes
 	out := []string{

@@ -2,7 +2,7 @@ package fakerm
 
 import "fmt"
 
-// Kind is what an Answer is about.
+// Kind says what an Answer is about.
 type Kind int
 
 // The kinds of answers.

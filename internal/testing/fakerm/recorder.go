@@ -78,7 +78,7 @@ func (r *Recorder) Want(t testing.TB, texts ...string) {
 	}
 }
 
-// answerTimeout is how long Next waits.
+// answerTimeout bounds the time that Next waits.
 const answerTimeout = 20 * time.Second
 
 // Next waits for the next answer that is no state of an application, and takes it.

@@ -22,7 +22,7 @@ import (
 type KV struct {
 	// Fault is asked before each transaction, which may write, what goes wrong; nil: nothing.
 	Fault func(mayWrite bool) Fault
-	// MaxRequest is how long a request may be, in bytes of keys and values; 0: 1.5 MiB.
+	// MaxRequest bounds the length of a request, in bytes of keys and values; 0: 1.5 MiB.
 	MaxRequest int
 	// Label is noted in Committed for the transactions that are made from now on.
 	Label int
@@ -34,7 +34,7 @@ type KV struct {
 	delayed   []*txn
 }
 
-// Fault is what goes wrong with a transaction. The zero value is nothing.
+// Fault says what goes wrong with a transaction. The zero value is nothing.
 type Fault struct {
 	Err     error // what the client gets
 	Hangs   bool  // the client gets nothing until its context ends, whose error it has then

@@ -86,7 +86,7 @@ func (m *Model) SaveChecksum(source, checksum string) error {
 	return nil
 }
 
-// StoredState is what a Store that is opened after the same calls has.
+// StoredState returns what a Store that is opened after the same calls has.
 func (m *Model) StoredState() reload.StoredState {
 	state := reload.StoredState{LastChecksums: map[string]string{}}
 	for _, n := range slices.Sorted(maps.Keys(m.generations)) {

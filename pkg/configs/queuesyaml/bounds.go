@@ -23,7 +23,7 @@ func (r *reader) checkTextSize(text []byte) bool {
 	return true
 }
 
-// valuesPerComment is how many values a comment counts as: the parser keeps 1.4 kB for a comment.
+// valuesPerComment is the number of values that a comment counts as: the parser keeps 1.4 kB for a comment.
 const valuesPerComment = 4
 
 // countValues estimates how many nodes the YAML parser would make of a text. It counts separators

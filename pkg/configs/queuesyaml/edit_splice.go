@@ -100,7 +100,7 @@ func blockLines(text string, offset, indent int, keys []string, value string) st
 	return b.String()
 }
 
-// scalarAt is where a scalar begins and ends that is written in one line.
+// scalarAt returns where a scalar begins and ends that is written in one line.
 func scalarAt(text string, n *yaml.Node) (from, to int, ok bool) {
 	from, ok = offsetOf(text, n)
 	if !ok || n.Kind != yaml.ScalarNode {
@@ -126,7 +126,7 @@ func scalarAt(text string, n *yaml.Node) (from, to int, ok bool) {
 	return 0, 0, false
 }
 
-// offsetOf is where a node begins, in bytes. The parser counts columns in characters.
+// offsetOf returns where a node begins, in bytes. The parser counts columns in characters.
 func offsetOf(text string, n *yaml.Node) (offset int, ok bool) {
 	for range n.Line - 1 {
 		i := strings.IndexByte(text[offset:], '\n')

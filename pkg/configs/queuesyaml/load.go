@@ -29,7 +29,7 @@ type Options struct {
 	MaxQueues int // queues in all partitions together, each partition's root included
 	MaxDepth  int // levels of a queue path, root included, and of a placement rule chain
 
-	// NodeCapacity is what the nodes of each partition have together, by partition and resource. With it,
+	// NodeCapacity is the sum over the nodes of each partition, by partition and resource. With it,
 	// a quantity of any other resource (CFG-81) and guarantees of more than that (CFG-135) are warned of.
 	// An entry that is missing, or without an amount above zero, means unknown: names are compared with
 	// well-known names and with each other instead.

@@ -126,7 +126,7 @@ func (r *reader) limit(to *resources.Limit, o *validation.Subject, what string, 
 	}
 }
 
-// maxMappingResources is how many resources of one mapping are read: one more than a partition may
+// maxMappingResources bounds the resources of one mapping that are read: one more than a partition may
 // name, so that a longer mapping is refused.
 const maxMappingResources = resources.MaxNames + 1
 

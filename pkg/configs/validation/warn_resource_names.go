@@ -118,7 +118,7 @@ func isPlural(many, one string) bool {
 	return one != "" && many == one+"s" && wordLength(one, len(one)-1) >= 3
 }
 
-// minMisspeltWord is how many letters a word must have for one wrong letter to count as a mistake.
+// minMisspeltWord is the least length of a word in which one wrong letter counts as a mistake.
 const minMisspeltWord = 5
 
 // isOneLetter reports whether the names differ in one letter of a long word that is missing,

@@ -122,7 +122,7 @@ const hardKey = "hard"
 
 // WarnResources warns of legal quantities that are probably mistakes: a resource name that nodes and
 // asks do not use, or an amount in which nothing can run (CFG-79 to CFG-83).
-// capacity is what the nodes of each partition have together, by partition and resource.
+// WarnResources warns of resources that no node has. capacity is the sum over the nodes of each partition, by resource.
 func (r *Report) WarnResources(capacity map[string]map[string]resources.Quantity) {
 	var all []*resourceUse
 	for _, names := range r.uses {
