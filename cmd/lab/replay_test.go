@@ -16,10 +16,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/server/reload"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
-	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
-
-type quantity = resources.Quantity
 
 const (
 	sampleNodes = "../../internal/lab/sim/testdata/nodes.csv"
