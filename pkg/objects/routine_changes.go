@@ -27,11 +27,12 @@ func (p *Partition) BeginRoutine() bool {
 }
 
 // Wants leaves out what a routine placement changes: the states that it changes are events, which are reported after
-// each placement; max applications are masks. A waiting state only is a report.
+// each placement; max applications are masks; nodes that it has opened are requeueDue. A waiting state only is a
+// report.
 func (*routineChanges) Wants() ChangeSet {
 	return EveryChange &^ (1<<AskRemoved | 1<<NodeUsageChanged | 1<<QueueUsageChanged | 1<<QueueRunningChanged |
 		1<<AccountUsageChanged | 1<<AccountRunningChanged | 1<<ApplicationStateChanged | 1<<RunningChanged |
-		1<<WaitingStateChanged)
+		1<<WaitingStateChanged | 1<<NodesOpened)
 }
 
 func (r *routineChanges) On(c *Change) {

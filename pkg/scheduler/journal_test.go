@@ -17,7 +17,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 )
 
-// consumers are what gets the changes of a partition, in the columns of decisions.
+// consumers get the changes of a partition, in the columns of decisions.
 var consumers = []string{
 	"objects.ordering", "objects.routineChanges", "objects.retries", "objects.snapshotChanges", "objects.stateEvents",
 	"objects.affinityChanges", "preemption.changes", "reservation.changes", "gangscheduling.Gangs",
@@ -84,7 +84,7 @@ var decisions = [objects.ChangeKinds]string{
 	objects.Rebuilding:              "x x x x . x x x . x . .",
 	objects.ResourceAdded:           "x x . . . x . . . . . .",
 	objects.RefusalsMayEnd:          ". x x . . . . x x . . .",
-	objects.NodesOpened:             ". x . . . . . x x . . .",
+	objects.NodesOpened:             ". . . . . . . x x . . .",
 }
 
 func TestJournal_EveryConsumerDecidesAboutEveryKind(t *testing.T) {
