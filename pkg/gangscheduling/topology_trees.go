@@ -25,11 +25,11 @@ type trackedTree struct {
 	usedAt uint64
 }
 
-// maxTopologies is for how many lists of labels trees are kept.
+// maxTopologies bounds the lists of labels for which trees are kept.
 const maxTopologies = 16
 
-// tree is the tree of some labels, up to date, for the gang of a. It is made if there is none, in the place of the one
-// that was not asked for longest if there are many.
+// tree returns the tree of some labels, up to date, for the gang of a. It is made if there is none, in the place of the
+// one that was not asked for longest if there are many.
 func (c *topologyTrees) tree(a *objects.Application, levels []string) *TopologyTree {
 	c.update()
 	i := slices.IndexFunc(c.trees, func(t *trackedTree) bool { return slices.Equal(t.Levels(), levels) })
@@ -52,7 +52,7 @@ func (c *topologyTrees) has(t *TopologyTree) bool {
 	return slices.ContainsFunc(c.trees, func(kept *trackedTree) bool { return kept.TopologyTree == t })
 }
 
-// newTopologyTree is a tree of nodes, made anew.
+// newTopologyTree returns a tree of the nodes of p, made anew.
 func newTopologyTree(levels []string, p *objects.Partition) *TopologyTree {
 	t := topology.New[*objects.Node](slices.Clone(levels))
 	for n := range p.EachNode {
@@ -94,7 +94,7 @@ func (c *topologyTrees) note(n *objects.Node) {
 		return
 	}
 	c.changed = append(c.changed, n)
-	if len(c.changed) > 2*c.part.Reservations().NodeCount()+64 {
+	if len(c.changed) > 2*objects.NodeCount(c.part)+64 {
 		c.update()
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// TopologyTries returns how many members of a task group that waits the topology domains took when they were last
+// TopologyTries remembers how many members of a task group that waits the topology domains took when they were last
 // tried. Where nothing but resources decides, and all members have one shape, a domain in which no node has changed
 // takes as many again, so it is not planned again (GAN-32). The nil pointer remembers nothing.
 type TopologyTries struct {
@@ -31,7 +31,7 @@ type domainTry struct {
 // maxDomainTries bounds the domains that are remembered for a gang.
 const maxDomainTries = 1024
 
-// TopologyTries are the tries of members of a gang, those of one task group, in the domains of t; nil: they have
+// TopologyTries returns the tries of members of a gang, those of one task group, in the domains of t; nil: they have
 // several shapes. They are forgotten when other members are tried.
 func (g *Gangs) TopologyTries(a *objects.Application, t *TopologyTree, members []MemberGroup) *TopologyTries {
 	if len(members) != 1 {

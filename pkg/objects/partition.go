@@ -243,6 +243,9 @@ func checkQuantities(names *resources.NameTable, a resources.Amounts, by resourc
 // Headroom returns how much more q may allocate, for display (QUO-11).
 func (p *Partition) Headroom(q *Queue) resources.Limit { return q.quota.Headroom(p.names) }
 
+// NodeCount returns the number of nodes of p, schedulable or not.
+func NodeCount(p *Partition) int { return len(p.nodes) }
+
 // EachNode yields all nodes in no order.
 func (p *Partition) EachNode(yield func(*Node) bool) {
 	for _, n := range p.lists.nodes.all {

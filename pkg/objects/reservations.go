@@ -241,9 +241,6 @@ func (l ReservationLedger) clearHeld(group *AskGroup) {
 	}
 }
 
-// NodeCount is the number of nodes, schedulable or not, of which a part may be reserved.
-func (l ReservationLedger) NodeCount() int { return len(l.p.nodes) }
-
 // Holder is an ask for which something of a node is held.
 type Holder struct {
 	Node NodeID        `json:"nodeID"`

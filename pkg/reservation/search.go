@@ -86,7 +86,7 @@ func (eng *Engine) endUseless() (any bool) {
 
 // free returns how many more asks that require no node may have a reservation. It is negative if nodes were removed.
 func (eng *Engine) free() int {
-	nodes := eng.part.Reservations().NodeCount()
+	nodes := objects.NodeCount(eng.part)
 	free := max(1, nodes*eng.part.Reservations().Settings().NodePercent/100)
 	for _, x := range eng.part.Reservations().Asks() {
 		if x.Ask().RequiredNode() == "" && !eng.part.Reservations().Together(x) {
@@ -160,6 +160,6 @@ func (eng *Engine) mayReserveAny(x *objects.Allocation) bool {
 			return true
 		}
 	}
-	eng.visitedNodes += eng.part.Reservations().NodeCount()
+	eng.visitedNodes += objects.NodeCount(eng.part)
 	return false
 }

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 )
 
-// prioritySpelling is how a description of the messages has the priority of an ask: in the same field, 1.0 has a
+// prioritySpelling says how a description of the messages has the priority of an ask: in the same field, 1.0 has a
 // message and later versions have a number. A description can have one of both; the message takes more memory.
 type prioritySpelling uint8
 

@@ -181,8 +181,8 @@ func placeableReservation(p *objects.Partition) string {
 			return fmt.Sprintf("%s fits node %s, which it has reserved, and is not placed", x.Key(), p.Reservations().Of(x).ID())
 		}
 	}
-	if unbound > max(1, p.Reservations().NodeCount()*p.Reservations().Settings().NodePercent/100) {
-		return fmt.Sprintf("%d of %d nodes are reserved", unbound, p.Reservations().NodeCount())
+	if unbound > max(1, objects.NodeCount(p)*p.Reservations().Settings().NodePercent/100) {
+		return fmt.Sprintf("%d of %d nodes are reserved", unbound, objects.NodeCount(p))
 	}
 	return ""
 }
