@@ -49,7 +49,7 @@ func demoCommand() *cobra.Command {
 		Example: demoExamples,
 		Args:    cmdline.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := errors.Join(checkSize(size), cmdline.CheckOutput(output)); err != nil {
+			if err := checkSize(size); err != nil {
 				return cmdline.Exit(cmdline.Usage, err)
 			}
 			errs := cmd.ErrOrStderr()
@@ -74,7 +74,7 @@ func demoCommand() *cobra.Command {
 	f.IntVar(&size.Queues, "queues", 40, "number of queues below root: three tenants, and their leaves")
 	f.IntVar(&size.Asks, "asks", 5000, "number of asks; they take 0.5 to 4 cores")
 	f.Uint64Var(&size.Seed, "seed", 1, "seed of the generated cluster and its asks")
-	f.StringVarP(&output, "output", "o", "text", "how to print the result: text or json")
+	cmdline.OutputFlag(f, &output)
 	return cmd
 }
 

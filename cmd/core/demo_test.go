@@ -138,7 +138,8 @@ func TestDemo_InvalidFlagsAreRejected(t *testing.T) {
 		{"too few queues", []string{"--queues", "5"}, "--queues is 5, and must be from 6 to 10000"},
 		{"a negative number of asks", []string{"--asks", "-1"}, "--asks is -1, and must be from 1 to 1000000"},
 		{"a seed that is not a number", []string{"--seed", "x"}, `invalid argument "x" for "--seed" flag`},
-		{"an unknown output format", []string{"--output", "xml"}, `--output is text or json, not "xml"`},
+		{"an unknown output format", []string{"--output", "xml"},
+			`invalid argument "xml" for "--output" flag: it must be text or json`},
 		{"an argument", []string{"now"}, `"now"`},
 		{"an unknown flag", []string{"--fast"}, "unknown flag: --fast"},
 	}

@@ -39,9 +39,6 @@ func benchListCommand() *cobra.Command {
 		Long:  "List the suites that canopy-lab bench run --suite takes, each with a line that describes it.",
 		Args:  cmdline.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := cmdline.CheckOutput(output); err != nil {
-				return cmdline.Exit(cmdline.Usage, err)
-			}
 			plans := bench.List()
 			if output == "json" {
 				type suite struct {
@@ -63,7 +60,7 @@ func benchListCommand() *cobra.Command {
 			return t.Flush()
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "text", "how to print the list: text or json")
+	cmdline.OutputFlag(cmd.Flags(), &output)
 	return cmd
 }
 

@@ -49,13 +49,13 @@ func benchCompareCommand() *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, files []string) error {
 			share, err := parseThreshold(threshold)
-			if err := errors.Join(err, cmdline.CheckOutput(output)); err != nil {
+			if err != nil {
 				return cmdline.Exit(cmdline.Usage, err)
 			}
 			return benchCompare(cmd.OutOrStdout(), files[0], files[1], share, output)
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "text", "how to print the result: text or json")
+	cmdline.OutputFlag(cmd.Flags(), &output)
 	cmd.Flags().StringVar(&threshold, "threshold", "5%",
 		"differences of medians up to this `SHARE` do not count, such as 5% or 0.05")
 	return cmd

@@ -90,7 +90,7 @@ func TestBenchCompare_ExitCodesAndOutput(t *testing.T) {
 			wantError: `queues.json: line 1, column 2: unknown field "partitions", so not a report of this version` +
 				" (at /partitions)"},
 		{name: "an unknown output format", args: []string{"-o", "html", "old.json", "old.json"}, wantCode: 2,
-			wantError: `--output is text or json, not "html"`},
+			wantError: `invalid argument "html" for "--output" flag: it must be text or json`},
 		{name: "an unknown flag", args: []string{"--strict", "old.json", "old.json"}, wantCode: 2,
 			wantError: "unknown flag: --strict"},
 	} {

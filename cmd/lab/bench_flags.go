@@ -93,7 +93,7 @@ func (f *benchFlags) define(set *pflag.FlagSet) {
 	set.Uint64Var(&f.seed, "seed", 1, "seed of sizes, priorities, times and the order of the samples")
 	set.BoolVar(&f.quick, "quick", false,
 		"a tenth of the work in each suite, and fewer runs: the figures are too few to compare")
-	set.StringVarP(&f.output, "output", "o", "text", "how to print the result: text or json")
+	cmdline.OutputFlag(set, &f.output)
 	set.StringVar(&f.html, "html", "", "also write the result as a page to `FILE`")
 	set.StringVar(&f.cpuProfile, "cpuprofile", "",
 		"write a CPU profile of the last run of a single workload to `FILE`; distorts its figures")
@@ -116,7 +116,7 @@ func (f *benchFlags) plans() ([]bench.Plan, error) {
 	if f.quick && !f.set.Changed("runs") {
 		f.runs = quickRuns
 	}
-	if err := errors.Join(f.checkCombinations(), cmdline.CheckOutput(f.output), f.writable()); err != nil {
+	if err := errors.Join(f.checkCombinations(), f.writable()); err != nil {
 		return nil, oneLine(err)
 	}
 	trace, err := f.readTrace()

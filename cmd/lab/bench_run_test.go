@@ -49,7 +49,7 @@ func TestBenchRun_InvalidFlagsAreRejected(t *testing.T) {
 		{"--rate 10", "--rate needs --via inprocess or grpc: the core alone has no clock to be late by"},
 		{"--quick --asks 10", "--quick is about suites: --asks cannot be given with it"},
 		{"--runs 0", "--runs is 0, and must be from 1 to 1000"},
-		{"--output xml", `--output is text or json, not "xml"`},
+		{"--output xml", `invalid argument "xml" for "--output" flag: it must be text or json`},
 		{"--html no/such/file.html", "--html: open no/such/file.html: no such file or directory"},
 		{"--html=", "--html names no file"},
 		{"--html .", "--html: open .: is a directory"},

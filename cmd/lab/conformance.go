@@ -77,7 +77,7 @@ func conformanceCommand() *cobra.Command {
 		"also run the cases of these `FEATURES`, which the interface does not promise: canopy is Canopy's own tags")
 	flags.StringVar(&f.report, "report", "",
 		"also write the results to this `FILE`, in the form of JUnit; it stays empty if there is no verdict")
-	flags.StringVarP(&f.output, "output", "o", "text", "how to print: text or json")
+	cmdline.OutputFlag(flags, &f.output)
 	flags.DurationVar(&f.timeout, "timeout", 10*time.Second, "how long each answer may take")
 	flags.BoolVar(&f.list, "list", false, "print the cases with what they demand, and run none")
 	f.access.Add(flags)
@@ -102,7 +102,7 @@ func (f *conformanceFlags) check() error {
 	if _, _, err := conformance.Select(f.only, features...); err != nil {
 		wrong = append(wrong, fmt.Errorf("--run: %w", err))
 	}
-	return errors.Join(append(wrong, cmdline.CheckOutput(f.output))...)
+	return errors.Join(wrong...)
 }
 
 // printCases prints the selected cases, those of all features included.

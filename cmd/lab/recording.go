@@ -31,7 +31,7 @@ type recordingFlags struct {
 
 func (f *recordingFlags) add(flags *pflag.FlagSet) {
 	f.addWindow(flags)
-	flags.StringVarP(&f.output, "output", "o", "text", "how to print: text or json")
+	cmdline.OutputFlag(flags, &f.output)
 }
 
 func (f *recordingFlags) addWindow(flags *pflag.FlagSet) {
@@ -42,11 +42,7 @@ func (f *recordingFlags) addWindow(flags *pflag.FlagSet) {
 }
 
 func (f *recordingFlags) check() error {
-	wrong := []error{cmdline.CheckTime("--from", f.from), cmdline.CheckTime("--to", f.to)}
-	if f.output != "text" && f.output != "json" {
-		wrong = append(wrong, fmt.Errorf("--output is text or json, not %q", f.output))
-	}
-	return errors.Join(wrong...)
+	return errors.Join(cmdline.CheckTime("--from", f.from), cmdline.CheckTime("--to", f.to))
 }
 
 // window is the window of the flags. Requires: check has no error.

@@ -210,11 +210,11 @@ func TestRecordingExcerpt_Refuses(t *testing.T) {
 func TestRecording_InvalidArguments(t *testing.T) {
 	dir := recordedSession(t, -1)
 	for want, args := range map[string][]string{
-		"takes one argument, the DIRECTORY of --record": {"play"},
-		"there is no recording":                         {"show", t.TempDir()},
-		"has no recording of partition \"gpu\"":         {"play", dir, "--partition", "gpu"},
-		"--from is \"yesterday\": it must be a time":    {"play", dir, "--from", "yesterday"},
-		"--output is text or json, not \"xml\"":         {"show", dir, "--output", "xml"},
+		"takes one argument, the DIRECTORY of --record":                           {"play"},
+		"there is no recording":                                                   {"show", t.TempDir()},
+		"has no recording of partition \"gpu\"":                                   {"play", dir, "--partition", "gpu"},
+		"--from is \"yesterday\": it must be a time":                              {"play", dir, "--from", "yesterday"},
+		"invalid argument \"xml\" for \"--output\" flag: it must be text or json": {"show", dir, "--output", "xml"},
 	} {
 		code, _, errs := runLab(append([]string{"recording"}, args...)...)
 		assert.Equal(t, code, 2, "%v", args)

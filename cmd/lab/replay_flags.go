@@ -48,7 +48,7 @@ func (f *replayFlags) define(flags *pflag.FlagSet) {
 	flags.IntVar(&f.nodesPercent, "nodes-percent", 100,
 		"percentage of the nodes that are used, evenly spread over the file")
 	flags.Uint64Var(&f.seed, "seed", 0, "other than 0: seed to shuffle tasks that are submitted together")
-	flags.StringVarP(&f.output, "output", "o", "text", "how to print the result: text or json")
+	cmdline.OutputFlag(flags, &f.output)
 	flags.StringVar(&f.address, "address", "", "`HOST:PORT` of a running scheduler to use; its state is replaced")
 	f.access.Add(flags)
 	flags.StringVar(&f.decisions, "decisions", "",
@@ -123,7 +123,7 @@ func (f *replayFlags) check() error {
 		n := f.qosNumbers[class]
 		note(n < math.MinInt32 || n > math.MaxInt32, "--qos-priorities: %s=%d is not a 32-bit integer", class, n)
 	}
-	return errors.Join(append(wrong, cmdline.CheckBounds(f.bounds), cmdline.CheckOutput(f.output))...)
+	return errors.Join(append(wrong, cmdline.CheckBounds(f.bounds))...)
 }
 
 // checkClasses rejects a class of --qos-priorities that is neither a usual one nor that of a task, which is

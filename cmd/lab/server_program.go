@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,7 +31,11 @@ func addServerProgram(flags *pflag.FlagSet, to *string) {
 // serverProgram returns the file of the program canopy; given is the value of --canopy.
 func serverProgram(given string) (string, error) {
 	if given != "" {
-		return exec.LookPath(given)
+		file, err := exec.LookPath(given)
+		if err != nil {
+			return "", fmt.Errorf("--canopy: %w", err)
+		}
+		return file, nil
 	}
 	if self, err := os.Executable(); err == nil {
 		beside, err := exec.LookPath(filepath.Join(filepath.Dir(self), "canopy"))

@@ -103,7 +103,7 @@ func (f *synthFlags) define(flags *pflag.FlagSet) {
 	flags.Var(&f.qos, "qos", "proportion of the tasks of each QoS class, as `CLASS=WEIGHT,...`; default: "+weights(f.QoS))
 	flags.StringVar(&f.nodes, "out-nodes", "", "CSV `FILE` to write the nodes to")
 	flags.StringVar(&f.pods, "out-pods", "", "CSV `FILE` to write the tasks to")
-	flags.StringVarP(&f.output, "output", "o", "text", "how to print the summary: text or json")
+	cmdline.OutputFlag(flags, &f.output)
 }
 
 func weights(qos map[string]int) string {
@@ -152,7 +152,7 @@ func (f *synthFlags) check() error {
 	note(f.nodes == "-", "--out-nodes -: a trace is two files, so it cannot be written to standard output")
 	note(f.pods == "-", "--out-pods -: a trace is two files, so it cannot be written to standard output")
 	wrong = append(wrong, refuseSameFile(namedFile{"out-nodes", f.nodes}, namedFile{"out-pods", f.pods}))
-	return errors.Join(append(wrong, cmdline.CheckOutput(f.output))...)
+	return errors.Join(wrong...)
 }
 
 // synthSummary has the figures of a trace. Its JSON form is stable: other programs read it.

@@ -97,7 +97,8 @@ func TestTraceSynth_InvalidFlagsAreRejected(t *testing.T) {
 		{"a negative weight", append(files, "--qos", "BE=-1,LS=2"), cmdline.Usage,
 			"the weight of BE is -1, and must be from 0 to 1000000"},
 		{"no weight", append(files, "--qos", "BE=0"), cmdline.Usage, "--qos gives every class the weight 0"},
-		{"an unknown output format", append(files, "--output", "xml"), cmdline.Usage, `--output is text or json, not "xml"`},
+		{"an unknown output format", append(files, "--output", "xml"), cmdline.Usage,
+			`invalid argument "xml" for "--output" flag: it must be text or json`},
 		{"a missing directory", []string{"--out-nodes", filepath.Join(dir, "x", "n"), "--out-pods", filepath.Join(dir, "p")},
 			cmdline.Refused, "no such file or directory"},
 	} {

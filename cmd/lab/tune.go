@@ -89,14 +89,14 @@ func tuneCommand() *cobra.Command {
 	flags.StringVar(&f.partition, "partition", "", "the partition of this `NAME`; required if several were recorded")
 	flags.StringVar(&f.at, "at", "",
 		"the session that this `TIME` falls into: RFC 3339, or how long ago; not given: the last one")
-	flags.StringVarP(&f.output, "output", "o", "text", "how to print: text or json")
+	cmdline.OutputFlag(flags, &f.output)
 	cmdline.AddBounds(flags, &f.bounds)
 	return cmd
 }
 
 // check reads the objectives, and reports all that is wrong with the flags.
 func (f *tuneFlags) check(dir string) (objectives []tune.Objective, err error) {
-	wrong := []error{cmdline.CheckOutput(f.output), cmdline.CheckTime("--at", f.at), cmdline.CheckBounds(f.bounds),
+	wrong := []error{cmdline.CheckTime("--at", f.at), cmdline.CheckBounds(f.bounds),
 		refuseSameFile(namedFile{"write", f.write}, namedFile{"config", f.config})}
 	if f.config == "" {
 		wrong = append(wrong, errors.New("--config is missing: the queues.yaml to begin with"))

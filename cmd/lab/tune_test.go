@@ -150,7 +150,7 @@ func TestTune_WrongInput(t *testing.T) {
 		{"--others is NaN", cmdline.Usage, []string{rec, "--config", config, objective, "--others", "NaN"}},
 		{"--max-trials is 0, and must be above 0", cmdline.Usage,
 			[]string{rec, "--config", config, objective, "--max-trials", "0"}},
-		{"--output is text or json", cmdline.Usage, []string{rec, "--config", config, objective, "-o", "yaml"}},
+		{"flag: it must be text or json", cmdline.Usage, []string{rec, "--config", config, objective, "-o", "yaml"}},
 		{"--at", cmdline.Usage, []string{rec, "--config", config, objective, "--at", "yesterday"}},
 		{"--write and --config name the same file", cmdline.Usage,
 			[]string{rec, "--config", config, objective, "--write", config}},

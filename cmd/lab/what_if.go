@@ -70,7 +70,7 @@ func whatIfCommand() *cobra.Command {
 	flags.StringVar(&f.partition, "partition", "", "only the partition of this `NAME`; not given: all")
 	flags.StringVar(&f.at, "at", "",
 		"the session that this `TIME` falls into: RFC 3339, or how long ago; not given: the last one")
-	flags.StringVarP(&f.output, "output", "o", "text", "how to print: text or json")
+	cmdline.OutputFlag(flags, &f.output)
 	flags.StringVar(&f.html, "html", "", "also write one page with charts to this `FILE`")
 	cmdline.AddBounds(flags, &f.bounds)
 	return cmd
@@ -79,7 +79,7 @@ func whatIfCommand() *cobra.Command {
 // scenario returns the scenario that the flags describe.
 func (f *whatIfFlags) scenario(in io.Reader, errs io.Writer) (*whatif.Scenario, error) {
 	s := &whatif.Scenario{WithoutPreemption: f.withoutPreemption}
-	wrong := []error{cmdline.CheckOutput(f.output), cmdline.CheckTime("--at", f.at), cmdline.CheckBounds(f.bounds),
+	wrong := []error{cmdline.CheckTime("--at", f.at), cmdline.CheckBounds(f.bounds),
 		refuseSameFile(namedFile{"html", f.html}, namedFile{"config", f.config})}
 	for _, text := range f.nodes {
 		c, err := whatif.ParseNodeChange(text)

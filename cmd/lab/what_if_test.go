@@ -58,7 +58,7 @@ func TestWhatIf_WrongInput(t *testing.T) {
 		"what-if takes one argument, the DIRECTORY of --record": {"what-if"},
 		"no such file or directory":                             {"what-if", filepath.Join(dir, "absent")},
 		`--nodes: "20" is no change of nodes`:                   {"what-if", dir, "--nodes", "20"},
-		"--output is text or json":                              {"what-if", dir, "--output", "yaml"},
+		"flag: it must be text or json":                         {"what-if", dir, "--output", "yaml"},
 		"--at":                                                  {"what-if", dir, "--at", "yesterday"},
 		"has 1 error":                                           {"what-if", dir, "--config", wrong},
 		"--record is for one scheduler": {"replay", "--nodes", sampleNodes, "--pods", samplePods,

@@ -10,17 +10,8 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/canopy-scheduler/canopy/internal/cli/demo"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
-
-// CheckOutput checks the value of --output where it is not checked when it is set.
-func CheckOutput(output string) error {
-	if output != "text" && output != "json" {
-		return fmt.Errorf("--output is text or json, not %q", output)
-	}
-	return nil
-}
 
 // Millis returns milliseconds with one decimal.
 func Millis(x float64) string { return strconv.FormatFloat(x, 'f', 1, 64) }
@@ -85,7 +76,7 @@ func Seconds(s float64) time.Duration { return time.Duration(s * float64(time.Se
 func Percent(part, of int) string { return fmt.Sprintf("%.0f %%", 100*float64(part)/float64(of)) }
 
 // AmountText writes quantities in common units, vcore and memory first; "-" for none.
-func AmountText(q demo.Quantities) string {
+func AmountText(q map[string]resources.Quantity) string {
 	names := make([]string, 0, len(q))
 	for name := range q {
 		names = append(names, name)
