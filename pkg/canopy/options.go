@@ -125,10 +125,10 @@ type GRPC struct {
 	Address        string
 	MaxConnections int // further ones are closed; default 128
 
-	MaxSilentStreams    int           // streams without a first message: when there are more, the oldest ends; default 32
+	MaxSilentStreams    int           // streams without a first message: when there are more, the oldest ends; default 16
 	FirstMessageTimeout time.Duration // a stream ends whose first message has not arrived after this time; default 30 s
 
-	MaxMessageBytes int // a longer message ends its stream; default 32 MiB, 1 GiB at most
+	MaxMessageBytes int // a longer message ends its stream; default 8 MiB, 1 GiB at most
 	// nodes, applications, allocations and releases of a message: one with more ends its stream; default 100,000
 	MaxMessageElements int
 	DecodeBytes        int64 // memory for decoding messages, all together; default 256 MiB

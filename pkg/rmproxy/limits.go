@@ -12,11 +12,11 @@ import (
 // Limits bound what clients of the gRPC API may cost. A field that is zero or negative has its
 // default.
 type Limits struct {
-	MessageBytes    int   // of one message; default 32 MiB
+	MessageBytes    int   // of one message; default 8 MiB
 	MessageElements int   // nodes, applications, allocations and releases in one message; default 100,000
 	DecodeBytes     int64 // memory for all messages that are being decoded, and for a single one; default 256 MiB
 
-	SilentStreams       int           // streams without a first message; default 32
+	SilentStreams       int           // streams without a first message; default 16
 	FirstMessageTimeout time.Duration // in which the whole first message of a stream must arrive; default 30 s
 
 	UndeliveredBytes   int           // unread answers of one kind of stream; default 32 MiB
@@ -28,10 +28,10 @@ type Limits struct {
 
 // The defaults of Limits.
 const (
-	DefaultMessageBytes        = 32 << 20 // of DefaultMessageElements asks with a few tags
+	DefaultMessageBytes        = 8 << 20 // twice that of grpc-go
 	DefaultMessageElements     = 100_000
 	DefaultDecodeBytes         = 256 << 20
-	DefaultSilentStreams       = 32
+	DefaultSilentStreams       = 16
 	DefaultFirstMessageTimeout = 30 * time.Second
 	DefaultUndeliveredBytes    = 32 << 20
 	DefaultUndeliveredTimeout  = time.Minute
@@ -50,7 +50,8 @@ const (
 	// maxRMFields is the maximum length of a registration apart from its configuration, including
 	// the overhead of the wire form (RMI-17).
 	maxRMFields = 2*reload.MaxExtraBytes + 2*maxBuildInfo
-	// maxOtherCalls bounds the open calls of other services on the same gRPC server (RMI-43).
+	// maxOtherCalls bounds the open calls of other services on the same gRPC server, whose messages may be as long as
+	// those of an RM (RMI-43).
 	maxOtherCalls = 16
 )
 
@@ -79,7 +80,6 @@ type memoryBudgets struct {
 	received     *semaphore.Weighted // bytes of large messages on streams of the registered RM
 	unidentified *semaphore.Weighted // the same for all other senders
 	decoding     *semaphore.Weighted // cost of decoding, see wire.Shape
-	otherCalls   *semaphore.Weighted // open calls of other services, whose messages have the same maximum length
 
 	registering *semaphore.Weighted // one at a time: a registration waits for partitions
 }
@@ -89,6 +89,5 @@ func newMemoryBudgets(l Limits) memoryBudgets {
 	return memoryBudgets{
 		received: semaphore.NewWeighted(2 * one), unidentified: semaphore.NewWeighted(one),
 		decoding: semaphore.NewWeighted(l.DecodeBytes), registering: semaphore.NewWeighted(1),
-		otherCalls: semaphore.NewWeighted(maxOtherCalls),
 	}
 }

@@ -37,7 +37,7 @@ func emptyAllocations(rm string, n int) []byte { return append(str(3, rm), bytes
 
 func TestLimits_RMIDIsReadBeforeDecoding(t *testing.T) {
 	r := newRegisteredRig(t, testOptions{})
-	in := emptyAllocations("other", 4<<20)
+	in := emptyAllocations("other", 3<<20)
 	var err error
 	allocated := bytesAllocated(func() { err = r.sendRaw("UpdateAllocation", in) })
 	assert.Equal(t, status.Code(err), codes.FailedPrecondition, "%v", err)
@@ -127,19 +127,25 @@ func TestLimits_OtherCallsAreFew(t *testing.T) {
 		p := newTestProxy(testOptions{})
 		defer p.stop()
 		other := &tap.Info{FullMethodName: "/grpc.health.v1.Health/Check"}
-		ctx, end := context.WithCancel(t.Context())
-		for range maxOtherCalls {
-			_, err := p.noteArrival(ctx, other)
+		var open []context.Context
+		for range maxOtherCalls + 2 {
+			ctx, err := p.noteArrival(t.Context(), other)
 			assert.NilError(t, err)
+			open = append(open, ctx)
 		}
-		_, err := p.noteArrival(t.Context(), other)
-		assert.Equal(t, status.Code(err), codes.ResourceExhausted, "%v", err)
-		_, err = p.noteArrival(t.Context(), &tap.Info{FullMethodName: "/" + ServiceName + "/UpdateNode"})
-		assert.NilError(t, err, "streams of resource managers have bounds of their own")
+		ctx, err := p.noteArrival(t.Context(), &tap.Info{FullMethodName: "/" + ServiceName + "/UpdateNode"})
+		assert.NilError(t, err)
+		assert.NilError(t, ctx.Err())
+		for i, ctx := range open {
+			assert.Equal(t, ctx.Err() != nil, i < 2, "call %d: the oldest end", i)
+		}
+		assert.ErrorIs(t, context.Cause(open[0]), errTooManyOtherCalls)
+		ctx, end := context.WithCancel(t.Context())
+		_, err = p.noteArrival(ctx, other)
+		assert.NilError(t, err)
 		end()
 		synctest.Wait()
-		_, err = p.noteArrival(t.Context(), other)
-		assert.NilError(t, err)
+		assert.Equal(t, len(p.otherCalls), maxOtherCalls-1, "a call that has ended is forgotten")
 	})
 }
 

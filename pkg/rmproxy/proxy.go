@@ -84,6 +84,7 @@ type Proxy struct {
 	registered        Registration           // the current one
 	effectSinks       map[string]*effectSink // by partition
 	silent            silentStreams
+	otherCalls        []*otherCall  // of other services, the oldest first
 	registrationCount atomic.Uint64 // registrations so far; changed under mu
 	replaced          []string      // RMs in whose place another one registered, oldest first; at most maxReplaced
 	replacements      uint64        // how often that was

@@ -46,9 +46,10 @@ func (r *messageReader) receive(budget *semaphore.Weighted) ([]byte, error) {
 	return buffer.ReadOnlyData(), nil
 }
 
-// maxReceivedBytes is the maximum length of a message that is received, whatever its kind.
+// maxReceivedBytes returns the maximum length of a message that is received, whatever its kind. A registration that is
+// a little longer than it may be is received, and refused with a reason.
 func (p *Proxy) maxReceivedBytes() int {
-	return max(p.opt.Limits.MessageBytes, p.maxRegistrationBytes())
+	return max(p.opt.Limits.MessageBytes, p.maxRegistrationBytes()+smallMessage)
 }
 
 // release releases what the last message holds.

@@ -9,14 +9,13 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/tap"
 )
 
 var (
 	errNoFirstMessage       = errors.New("no first message")
 	errTooManySilentStreams = errors.New("too many streams without a first message are open")
+	errTooManyOtherCalls    = errors.New("too many calls to other services are open")
 )
 
 // silentStreams are the streams and calls without a first message, the oldest first. Guarded by
@@ -39,17 +38,31 @@ func (p *Proxy) ServerOptions() []grpc.ServerOption {
 
 // noteArrival is called when a stream or call arrives on its connection. A stream belongs to the registration that is
 // current then (RMI-14): a registration that follows on the same connection may be handled earlier. Calls of other
-// services have no limits of their own, so few of them may be open (RMI-43).
+// services have no limits of their own, so few of them may be open: one more ends the oldest, so that a short one is
+// not kept out by clients that do not finish theirs (RMI-43).
 func (p *Proxy) noteArrival(ctx context.Context, call *tap.Info) (context.Context, error) {
 	if strings.HasPrefix(call.FullMethodName, "/"+ServiceName+"/") {
 		return context.WithValue(ctx, arrivalKey{}, p.registrationCount.Load()), nil
 	}
-	if !p.memory.otherCalls.TryAcquire(1) {
-		return ctx, status.Errorf(codes.ResourceExhausted, "at most %d calls to other services may be open", maxOtherCalls)
+	ctx, end := context.WithCancelCause(ctx)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.otherCalls) == maxOtherCalls {
+		p.otherCalls[0].end(fmt.Errorf("%w: at most %d", errTooManyOtherCalls, maxOtherCalls))
+		p.otherCalls = slices.Delete(p.otherCalls, 0, 1)
 	}
-	context.AfterFunc(ctx, func() { p.memory.otherCalls.Release(1) })
+	entry := &otherCall{end}
+	p.otherCalls = append(p.otherCalls, entry)
+	context.AfterFunc(ctx, func() { // the call has ended
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.otherCalls = slices.DeleteFunc(p.otherCalls, func(x *otherCall) bool { return x == entry })
+	})
 	return ctx, nil
 }
+
+// otherCall is an open call or stream of another service.
+type otherCall struct{ end context.CancelCauseFunc }
 
 // silentStream is a stream without a first message.
 type silentStream struct {

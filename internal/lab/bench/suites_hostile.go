@@ -10,9 +10,9 @@ func hostilePlan(s Scale) Plan {
 			"had, " +
 			"and how long an ask took before and during the attack. Three processes, with priorities as for readers.",
 	}
-	seconds, streams, large := 10, 10_000, 31<<20
+	seconds, streams, large := 10, 10_000, 7<<20
 	if s == Quick {
-		seconds, streams, large = 1, 1000, 8<<20
+		seconds, streams = 1, 1000
 	}
 	cell := func(name string, a hostileSpec) {
 		a.Seconds = seconds
