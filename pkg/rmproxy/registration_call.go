@@ -47,7 +47,7 @@ func (p *Proxy) serveRegistration(stream grpc.ServerStream) error {
 // register receives the message and registers the RM (RMI-6, RMI-15). One call at a time holds a
 // decoded message; the others hold memory for the bytes that they have received.
 func (c registrationCall) register() (err error) {
-	var rm []byte
+	var rmID string // empty: not known yet
 	defer func() {
 		if r := recover(); r != nil { // the interceptors of the server do not cover this goroutine
 			c.p.log.Error("panic in a registration", zap.Any("panic", r), zap.Stack("stack"))
@@ -55,7 +55,7 @@ func (c registrationCall) register() (err error) {
 			return
 		}
 		if c.ctx.Err() == nil { // else the client has left, or sent nothing in time
-			c.p.logRefusedRegistration(clientOf(c.ctx), rmIDOf(rm), err)
+			c.p.logRefusedRegistration(clientOf(c.ctx), rmID, err)
 		}
 	}()
 	in := &messageReader{p: c.p, ctx: c.ctx, stream: c.stream}
@@ -68,17 +68,19 @@ func (c registrationCall) register() (err error) {
 		return err
 	}
 	defer c.p.memory.registering.Release(1)
-	if rm, err = senderID(b, registrationShape); err != nil {
+	rm, err := senderID(b, registrationShape)
+	if err != nil {
 		return err
 	}
+	rmID = rmIDOf(rm)
 	if len(rm) > maxID { // before the text is copied
 		return fmt.Errorf("%w: %w", ErrRequest, tooLong("rmID", string(rm[:maxID]), len(rm), maxID))
 	}
-	if err := c.p.checkRM(c.ctx, rmIDOf(rm)); err != nil {
+	if err := c.p.checkRM(c.ctx, rmID); err != nil {
 		return err
 	}
-	c.p.awaitReplaceable(c.ctx, rmIDOf(rm))
-	if err := c.p.checkRegister(rmIDOf(rm)); err != nil {
+	c.p.awaitReplaceable(c.ctx, rmID)
+	if err := c.p.checkRegister(rmID); err != nil {
 		return err
 	}
 	m := &si.RegisterResourceManagerRequest{}
@@ -119,5 +121,5 @@ func (c registrationCall) receive(in *messageReader) ([]byte, error) {
 // maxRegistrationBytes is the maximum length of a registration (RMI-17).
 func (p *Proxy) maxRegistrationBytes() int { return p.engine.Reloads().MaxBytes() + maxRMFields }
 
-// rmIDOf is a received rmID, cut to a length that checkRMID still refuses.
+// rmIDOf returns a copy of a received rmID, cut to a length that checkRMID still refuses.
 func rmIDOf(rm []byte) string { return string(rm[:min(len(rm), maxID+1)]) }
