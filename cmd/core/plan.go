@@ -2,18 +2,21 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"net/url"
 	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
+	"github.com/canopy-scheduler/canopy/internal/server/answer"
 	"github.com/canopy-scheduler/canopy/internal/server/plan"
-	"github.com/canopy-scheduler/canopy/internal/server/reload"
-	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
+	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
 const planHelp = `Say what a new queues.yaml would change, before it is put in force.
@@ -24,13 +27,12 @@ below it, too. A value that a queue or a limit has from a queue above is marked 
 inherited.
 
 The new file is compared with the configuration in force at a running server (--address),
-or with another file (--against). With a server the plan also has the impact on its
+or with another file (--against). A server also says what the change means for its
 applications: queues that would be over their new max, users and groups over their new
 limits, and class quotas that would be exceeded, by how much; changes from leaf to parent
-or back that would be refused because of applications; and users that would lose submit
+or back that would be refused because of applications; users that would lose submit
 access; and dynamic leaves whose child template changes, with what they keep or get.
-With both flags the files are compared, and only the impact is that of the server.
-There is a warning for each resource of the new file that no node of the server has.
+It warns of each resource of the new file that none of its nodes has.
 
 The exit code is 0 when nothing would change, 2 when something would, and 1 when a file has
 errors or cannot be read, the server cannot be reached, or the arguments are invalid.`
@@ -94,73 +96,63 @@ func (f *planFlags) check() error {
 	return errors.Join(cmdline.CheckBounds(f.bounds), cmdline.WrongFlags(map[string]bool{
 		"--config names no file":                               f.config == "",
 		"nothing to compare with: give --address or --against": f.address == "" && f.against == "",
+		"give --address or --against: a server compares with the configuration that it has in force": f.address != "" &&
+			f.against != "",
 		"--config and --against cannot both be standard input": f.config == "-" && f.against == "-",
 	}))
 }
 
-// planServer returns the server of --address as plan asks it.
-func (c *client) planServer() (plan.Server, error) {
-	sender, err := c.access.HTTPClient(c.address, c.timeout)
-	return plan.Server{Address: c.address, Client: sender}, err
-}
-
-// plan reads both configurations and the state of the server.
-func (f *planFlags) plan(ctx context.Context, in io.Reader, errs io.Writer) (plan.Plan, error) {
-	server, err := f.planServer()
-	if err != nil {
-		return plan.Plan{}, err
-	}
-	bounds := f.bounds
+// plan compares the new file with the other one, or has the server compare it.
+func (f *planFlags) plan(ctx context.Context, in io.Reader, errs io.Writer) (p plan.Plan, err error) {
 	if f.address != "" {
-		if bounds.NodeCapacity, err = server.NodeCapacity(ctx); err != nil {
-			return plan.Plan{}, err
-		}
+		return f.askServer(ctx, in, errs)
 	}
-	proposed, err := cmdline.LoadProposal("--config", f.config, in, errs, bounds)
+	proposed, err := cmdline.LoadProposal("--config", f.config, in, errs, f.bounds)
 	if err != nil {
-		return plan.Plan{}, err
+		return p, err
 	}
-	after := proposed.Config
-	var before *configs.Config
-	if f.against != "" {
-		var old *reload.Proposal // its warnings are not reported: it is in force already
-		if old, err = cmdline.LoadProposal("--against", f.against, in, errs, f.bounds); err == nil {
-			before = old.Config
-		}
-	} else if before, err = server.Config(ctx, f.bounds); errors.Is(err, plan.ErrNoConfig) {
-		err = fmt.Errorf("%w; name the file that is in force with --against", err)
-	}
+	// The warnings of the other file are not reported: it is in force already.
+	old, err := cmdline.LoadProposal("--against", f.against, in, errs, f.bounds)
 	if err != nil {
-		return plan.Plan{}, err
+		return p, err
 	}
-	was, is := f.partitionNames(before), f.partitionNames(after)
 	var partitions []string
 	if f.partition != "" {
-		if len(was)+len(is) == 0 {
-			return plan.Plan{}, fmt.Errorf("--partition: neither configuration has %q", f.partition)
+		if err := plan.CheckPartition(f.partition, old.Config, proposed.Config); err != nil {
+			return p, fmt.Errorf("--partition: %w", err)
 		}
 		partitions = []string{f.partition}
 	}
-	var state plan.State
-	if f.address != "" {
-		if state, err = server.State(ctx, was, is); err != nil {
-			return plan.Plan{}, err
-		}
-	}
-	p := plan.Compute(before, after, state, partitions...)
+	p = plan.Compute(old.Config, proposed.Config, nil, partitions...)
 	p.Warnings = append(p.Warnings, proposed.Warnings...)
 	return p, nil
 }
 
-// partitionNames lists the partitions of c that are compared.
-func (f *planFlags) partitionNames(c *configs.Config) []string {
-	var out []string
-	for _, p := range c.Partitions {
-		if f.partition == "" || p.Name == f.partition {
-			out = append(out, p.Name)
-		}
+// askServer returns what the server says of the new file (WEB-8).
+func (f *planFlags) askServer(ctx context.Context, in io.Reader, errs io.Writer) (p plan.Plan, err error) {
+	text, err := cmdline.ReadConfig(f.config, in, f.bounds)
+	if err != nil {
+		return p, fmt.Errorf("--config: %w", err)
 	}
-	return out
+	path := "/ws/v1/plan"
+	if f.partition != "" {
+		path += "?partition=" + url.QueryEscape(f.partition)
+	}
+	answered, status, err := f.ask(ctx, http.MethodPost, path, text)
+	if err != nil {
+		return p, err
+	}
+	var invalid dao.InvalidConfig
+	if status == http.StatusBadRequest && json.Unmarshal(answered, &invalid) == nil && invalid.Problems.HasErrors() {
+		return p, cmdline.InvalidConfig("--config", f.config, errs, invalid.Problems)
+	}
+	if status != http.StatusOK {
+		return p, f.refusal(answered, status)
+	}
+	if err = answer.Decode(answered, &p); err != nil {
+		return p, fmt.Errorf("%s answers with an unexpected body: %w", f.address, err)
+	}
+	return p, nil
 }
 
 func (f *planFlags) printPlan(out, errs io.Writer, p *plan.Plan) error {

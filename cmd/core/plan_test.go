@@ -145,14 +145,15 @@ func TestPlan_InvalidFlagsAreRejected(t *testing.T) {
 		"--config - --against -": "cannot both be standard input",
 		"--config valid.yaml --against valid.yaml --color red": `for "--color" flag: it must be auto, always or ` +
 			`never`,
-		"--config valid.yaml --against valid.yaml --partition gpu": `neither configuration has "gpu"`,
+		"--config valid.yaml --against valid.yaml --partition gpu": `neither configuration has partition "gpu"`,
 		"--config broken.yaml --against valid.yaml":                "--config: broken.yaml has 2 errors",
 		"--config valid.yaml --against broken.yaml":                "--against: broken.yaml has 2 errors",
 		"--config valid.yaml --against missing.yaml":               "--against: open missing.yaml",
 		"--config valid.yaml --address nowhere": `for "--address" flag: address nowhere: missing ` +
 			`port`,
 		"--config valid.yaml --address 127.0.0.1:1":                      "127.0.0.1:1",
-		"--config valid.yaml --address 127.0.0.1:1 --against valid.yaml": "127.0.0.1:1",
+		"--config missing.yaml --address 127.0.0.1:1":                    "--config: open missing.yaml",
+		"--config valid.yaml --address 127.0.0.1:1 --against valid.yaml": "give --address or --against: a server compares",
 		"--config valid.yaml --against valid.yaml --timeout 0s":          `for "--timeout" flag: it must be above 0`,
 		"--config valid.yaml --against valid.yaml --max-queues 0":        "--max-queues is 0",
 		"--config valid.yaml --against valid.yaml --nonsense":            "unknown flag: --nonsense",
@@ -220,22 +221,16 @@ func TestPlan_AgainstServer(t *testing.T) {
 	assert.Assert(t,
 		strings.Contains(out, "\n! user ann is over the new limit in root by vcore 500m: 2 used, and 1500m allowed\n"), out)
 
-	out = ask(exitImpact, "--config", write("changed.yaml", changed), "--against", old)
+	out = ask(exitImpact, "--config", write("changed.yaml", changed))
 	assert.Assert(t, strings.Contains(out, "! refused: leaf root.a.x cannot become a parent: it holds app-1\n"), out)
 	assert.Assert(t, strings.Contains(out, "! user ann loses submit access to root.a.x, where application app-1 is\n"),
 		out)
 
-	// In the file of --against root.a.x is not a leaf that becomes a parent; at the server it is.
-	without := write("without.yaml", strings.Replace(oldPlan, "{name: x}", "{name: z}", 1))
-	out = ask(exitImpact, "--config",
-		write("parent.yaml", strings.Replace(oldPlan, "{name: x}", "{name: x, parent: true}", 1)), "--against", without)
-	assert.Assert(t, strings.Contains(out, "  + root.a.x\n") &&
-		strings.Contains(out, "! refused: leaf root.a.x cannot become a parent: it holds app-1\n"), out)
-	other := write("other.yaml", strings.Replace(oldPlan, "name: gpu", "name: cpu", 1))
-	assert.Equal(t, ask(cmdline.Refused, "--config", old, "--against", other),
-		"canopy: "+address+" has no partition cpu; it has default, gpu\n")
-	assert.Equal(t, ask(0, "--config", old, "--against", other, "--partition", "default"), "nothing changes\n")
-	assert.Assert(t,
-		strings.Contains(ask(cmdline.Refused, "--config", write("broken.yaml", brokenQueues)), "has 2 errors"))
+	removed := write("removed.yaml", strings.Replace(oldPlan, "name: gpu", "name: cpu", 1))
+	assert.Equal(t, ask(0, "--config", removed, "--partition", "default"), "nothing changes\n")
+	assert.Equal(t, ask(cmdline.Refused, "--config", old, "--partition", "a/b"),
+		"canopy: neither configuration has partition \"a/b\"\n")
+	broken := ask(cmdline.Refused, "--config", write("broken.yaml", brokenQueues))
+	assert.Assert(t, strings.Contains(broken, "broken.yaml:") && strings.Contains(broken, "has 2 errors"), broken)
 	p.stop()
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
 const validateHelp = `Read queues.yaml files and report everything that is wrong with them.
@@ -103,16 +105,23 @@ type validateFlags struct {
 }
 
 // fetchNodeCapacity sets f.bounds.NodeCapacity to what the nodes of the server have.
-func (f *validateFlags) fetchNodeCapacity(ctx context.Context) (err error) {
+func (f *validateFlags) fetchNodeCapacity(ctx context.Context) error {
 	if f.address == "" {
 		return nil
 	}
-	server, err := f.planServer()
-	if err != nil {
+	var all []dao.Partition
+	if err := f.read(ctx, "/ws/v1/partitions", &all); err != nil {
 		return err
 	}
-	f.bounds.NodeCapacity, err = server.NodeCapacity(ctx)
-	return err
+	f.bounds.NodeCapacity = map[string]map[string]resources.Quantity{}
+	for _, p := range all {
+		of := map[string]resources.Quantity{}
+		for name, n := range p.Capacity.Capacity {
+			of[name] = resources.Quantity(n)
+		}
+		f.bounds.NodeCapacity[p.Name] = of
+	}
+	return nil
 }
 
 // validate checks files, also those after one that cannot be read. Warnings are not errors unless

@@ -18,8 +18,8 @@ import (
 // planning admits one plan at a time: it visits every allocation.
 type planning struct{ busy atomic.Bool }
 
-// plan compares the text of the body with the configuration in force, and with the state of its partitions (WEB-8). It
-// changes nothing, so readers may ask.
+// plan compares the text of the body with the configuration in force, and with the state of its partitions, or of one
+// (WEB-8). It changes nothing, so readers may ask.
 func (s *service) plan(r *http.Request) (any, error) {
 	if !s.planning.busy.CompareAndSwap(false, true) {
 		return nil, refusal(http.StatusServiceUnavailable, "another plan is being made: try again")
@@ -48,13 +48,20 @@ func (s *service) plan(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("generation %d: %w", current.Number, err)
 	}
+	var partitions []string
+	if name := r.URL.Query().Get("partition"); name != "" {
+		if err := plan.CheckPartition(name, before, next); err != nil {
+			return nil, badRequest("%v", err)
+		}
+		partitions = []string{name}
+	}
 	state, err := s.planState(r)
 	if err != nil {
 		return nil, err
 	}
 	slot := cpushare.Readers.Acquire(r.Context())
 	defer slot.Release()
-	p := plan.ComputeAndYield(slot.Yield, before, next, state)
+	p := plan.ComputeAndYield(slot.Yield, before, next, state, partitions...)
 	p.Warnings = append(p.Warnings, problems.Warnings()...)
 	return p, nil
 }

@@ -58,6 +58,10 @@ func TestPlan_SaysWhatWouldChange(t *testing.T) {
 	assert.Equal(t, len(parent.RefusedChanges), 1)
 	assert.DeepEqual(t, parent.RefusedChanges[0].Applications, []string{"app-1"})
 
+	gpu := o.send(o.handler, http.MethodPost, "/ws/v1/plan?partition=gpu", clusterYAML)
+	assert.Equal(t, gpu.Code, http.StatusBadRequest)
+	assert.Assert(t, strings.Contains(gpu.Body.String(), `neither configuration has partition \"gpu\"`), gpu.Body.String())
+
 	locked := propose(strings.ReplaceAll(clusterYAML, "submitacl: '*'", "submitacl: 'bob'"))
 	assert.Equal(t, len(locked.LostAccess), 1)
 	assert.Equal(t, o.reloads.Current().Number, uint64(1), "a plan has changed the configuration")

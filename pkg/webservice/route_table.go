@@ -271,6 +271,7 @@ var configRoutes = routeSection{"Configuration", []routeInfo{
 	{pattern: "POST /ws/v1/plan", serve: ofSameOrigin((*service).plan), needs: reloads,
 		summary: "What a configuration would change, and mean for the allocations there are; nothing changes",
 		answer:  configPlanBody{}, body: &requestBody{help: "the text of a queues.yaml", media: nil},
+		query: []queryParameter{{name: "partition", help: "compare only this partition; default: all"}},
 		errors: []int{http.StatusBadRequest, http.StatusForbidden, http.StatusRequestEntityTooLarge,
 			http.StatusServiceUnavailable},
 		errorBodies: map[int]any{http.StatusBadRequest: dao.InvalidConfig{}}},

@@ -13,6 +13,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/server/reload"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
+	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 )
 
 // AddBounds adds the flags that bound the size of a configuration. Problems name the bounds by these
@@ -97,11 +98,16 @@ func LoadProposal(flag, name string, stdin io.Reader, errs io.Writer, o queuesya
 	}
 	p, err := reload.Read(reload.File, name, text, o)
 	if bad := new(reload.InvalidError); errors.As(err, &bad) {
-		for _, problem := range bad.Problems {
-			fmt.Fprintln(errs, problem.WithFile(name))
-		}
-		count := Plural(len(bad.Problems.Errors()), "error")
-		return nil, Exit(Refused, fmt.Errorf("%s: %s has %s", flag, name, count))
+		return nil, InvalidConfig(flag, name, errs, bad.Problems)
 	}
 	return p, err
+}
+
+// InvalidConfig writes the problems of the file of a flag, and returns the error that says how many it has.
+func InvalidConfig(flag, name string, errs io.Writer, problems validation.Problems) error {
+	for _, problem := range problems {
+		fmt.Fprintln(errs, problem.WithFile(name))
+	}
+	count := Plural(len(problems.Errors()), "error")
+	return Exit(Refused, fmt.Errorf("%s: %s has %s", flag, name, count))
 }

@@ -1,6 +1,6 @@
 // Package plan computes the effects of a new configuration before it is put in force: the
 // changes of the configuration (diff.Compare), and their effects on the applications and
-// allocations of a running server, read over REST (server.go). The commands print a Plan.
+// allocations of a server (State). The server makes the plan; without one, the command compares two files.
 //
 // Invariant: a plan changes nothing, neither files nor the server (CFG-126).
 package plan
@@ -118,6 +118,15 @@ func ComputeAndYield(yield func(), old, new *configs.Config, state State, partit
 		}
 	}
 	return p
+}
+
+// CheckPartition is an error if neither configuration has a partition.
+func CheckPartition(name string, old, new *configs.Config) error {
+	names := []string{name}
+	if len(onlyPartitions(old, names).Partitions)+len(onlyPartitions(new, names).Partitions) == 0 {
+		return fmt.Errorf("neither configuration has partition %q", name)
+	}
+	return nil
 }
 
 // onlyPartitions is a configuration with the named partitions only; none named: all.

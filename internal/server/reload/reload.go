@@ -140,11 +140,7 @@ func (r *Reloader) MaxBytes() int {
 // Read makes a Proposal of a text, within the bounds of r and with warnings of resources that
 // no node has (CFG-81). A refusal is logged.
 func (r *Reloader) Read(source Source, from string, text []byte) (*Proposal, error) {
-	bounds := r.opt.Bounds
-	if r.opt.NodeCapacity != nil {
-		bounds.NodeCapacity = r.opt.NodeCapacity()
-	}
-	return r.readWith(source, from, text, bounds)
+	return r.readWith(source, from, text, r.Bounds())
 }
 
 // ReadFirst is Read for a resource manager that registers: its nodes are not known yet, so resources
@@ -161,8 +157,14 @@ func (r *Reloader) readWith(source Source, from string, text []byte, bounds queu
 	return p, err
 }
 
-// Bounds bound texts.
-func (r *Reloader) Bounds() queuesyaml.Options { return r.opt.Bounds }
+// Bounds returns the bounds of texts, with what the nodes have now: a resource that no node has is warned of (CFG-81).
+func (r *Reloader) Bounds() queuesyaml.Options {
+	bounds := r.opt.Bounds
+	if r.opt.NodeCapacity != nil {
+		bounds.NodeCapacity = r.opt.NodeCapacity()
+	}
+	return bounds
+}
 
 // Apply puts a Proposal in force (CFG-98, CFG-102). An error means that nothing has changed:
 // ErrGenerationConflict, ErrBusy, loop.ErrEnded, or ErrRefused with every objection. Both refusal and
