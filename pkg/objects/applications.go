@@ -130,7 +130,7 @@ func (p *Partition) AddReportedWithClass(priorityClass string, ask *Ask, on Node
 
 // Cancel removes a pending ask. ok is false if key has none.
 func (p *Partition) Cancel(key AllocationKey, now time.Time) (x *Allocation, ok bool) {
-	x, ok = p.allocations.get(key)
+	x, ok = p.allocations[key]
 	if !ok || !x.Pending() {
 		return nil, false
 	}
@@ -169,7 +169,7 @@ func (p *Partition) admit(ask *Ask, by resources.Holder, now time.Time) (*Alloca
 	if ask.TaskGroup() != "" && ask.Affinity().MayBeRefused() && a.gang != nil && a.gang.Virtual() {
 		return nil, fmt.Errorf("task group %s of application %s %w", ask.TaskGroup(), ask.App, ErrMemberConstraints)
 	}
-	if x, ok := p.allocations.get(ask.Key); ok {
+	if x, ok := p.allocations[ask.Key]; ok {
 		return nil, fmt.Errorf("key %s of application %s %w", ask.Key, x.ask.App, ErrExists)
 	}
 	if _, ok := p.foreign.byKey[ask.Key]; ok && (by == resources.Asks || !p.foreign.isOrphan(ask)) {

@@ -155,7 +155,7 @@ func (a *Audit) continueNode(c *recount, budget int, stepStarted bool) (cost int
 		}
 		a.remaining--
 		a.visits++
-		if x := n.allocations[a.remaining]; x.node != n || !c.p.allocations.has(x) || !n.allocations.has(x, indexOnNode) {
+		if x := n.allocations[a.remaining]; x.node != n || !c.knows(x) || !n.allocations.has(x, indexOnNode) {
 			return cost, fmt.Errorf("node %s lists %s, which is not an allocation on it", n.ID(), x.Key())
 		}
 	}
@@ -208,7 +208,7 @@ func (a *Audit) continueApp(c *recount, budget int, stepStarted bool) (cost int,
 func (c *recount) auditAllocation(a *Application, x *Allocation) error {
 	key := x.Key()
 	switch {
-	case x.app != a || !c.p.allocations.has(x) || !a.allocations.has(x, indexInApp) || x.ask.App != a.ID():
+	case x.app != a || !c.knows(x) || !a.allocations.has(x, indexInApp) || x.ask.App != a.ID():
 		return fmt.Errorf("%s is not an ask or allocation of its application %s", key, a.ID())
 	case c.p.shapes.Find(x.ask.Request()) != x.shape || !c.p.Amounts(x.shape.Vector()).Equal(x.ask.Amounts):
 		return fmt.Errorf("the shape of %s differs from its ask", key)

@@ -113,8 +113,8 @@ func TestAudit_FindsWhatCheckFinds(t *testing.T) {
 			c := p.mustFind("app1-5").group
 			c.setbacks.unschedulable = append(c.setbacks.unschedulable, c.setbacks.unschedulable[0])
 		},
-		"ask: not in allocations": func(p *Partition) { p.allocations.remove(pending(p)) },
-		"ask: under another key":  func(p *Partition) { p.allocations.addAt(pending(p), p.allocations.hash("other")) },
+		"ask: not in allocations": func(p *Partition) { delete(p.allocations, pending(p).Key()) },
+		"ask: under another key":  func(p *Partition) { p.allocations["other"] = pending(p) },
 		"allocation: node":        func(p *Partition) { bound(p).node = p.nodes["n3"] },
 		"allocation: node index":  func(p *Partition) { bound(p).nodeIndex++ },
 		"allocation: application": func(p *Partition) { bound(p).app = p.apps["app2"] },
@@ -190,7 +190,7 @@ func TestAudit_IsExactWhileTheStateChanges(t *testing.T) {
 			p.RemoveApplication(AppID(fmt.Sprint("app", i/3)), now)
 		}
 		p.RefreshShares()
-		if x, known := p.allocations.get(AllocationKey(id)); known && i%2 == 0 {
+		if x, known := p.allocations[AllocationKey(id)]; known && i%2 == 0 {
 			assert.NilError(t, p.Place(x, p.nodes["n2"], now))
 		}
 	}

@@ -24,7 +24,7 @@ func (p *Partition) applyBudgets() {
 	if len(all) == 0 {
 		return
 	}
-	for x := range p.allocations.all {
+	for _, x := range p.allocations {
 		if !x.Pending() {
 			p.countInBudgets(x)
 			p.budgets.CountPreempting(x, boolToInt(p.Preempting(x)))

@@ -154,7 +154,7 @@ func BenchmarkApplyBudgets(b *testing.B) {
 			}[kind]
 			for i := range many {
 				key := AllocationKey(fmt.Sprint(i))
-				p.allocations.add(&Allocation{ask: &Ask{Key: key, Details: &AskDetails{Tags: tags}}, node: &Node{}})
+				p.allocations[key] = &Allocation{ask: &Ask{Key: key, Details: &AskDetails{Tags: tags}}, node: &Node{}}
 			}
 			var all []budgets.Budget
 			for i := range 20 {
@@ -170,4 +170,13 @@ func BenchmarkApplyBudgets(b *testing.B) {
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/many, "ns/allocation")
 		})
 	}
+}
+
+// mustFind is the ask or allocation of key.
+func (p *Partition) mustFind(key AllocationKey) *Allocation {
+	x, ok := p.allocations[key]
+	if !ok {
+		panic("no allocation " + string(key))
+	}
+	return x
 }

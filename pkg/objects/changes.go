@@ -75,7 +75,7 @@ func (c *Changes) Len() int {
 	n := len(c.allocations) + len(c.accounts) + len(c.apps) + len(c.nodes) + len(c.queues) + c.initialApps +
 		c.initialNodes + c.initialQueues + c.initialAllocations
 	if c.initialApps > 0 {
-		n += c.p.allocations.len()
+		n += len(c.p.allocations)
 	}
 	return n
 }

@@ -52,7 +52,7 @@ func newRecount(p *Partition) *recount {
 // checkShapes counts how many asks and allocations have each shape.
 func (c *recount) checkShapes() error {
 	shaped := map[*feasibility.Shape]int{}
-	for x := range c.p.allocations.all {
+	for _, x := range c.p.allocations {
 		shaped[x.shape]++
 	}
 	if len(shaped) != c.p.shapes.Len() {
@@ -302,10 +302,10 @@ func (c *recount) checkLists() error {
 			return fmt.Errorf("shape %v counts %d asks and allocations", s.Amounts(), s.Users())
 		}
 	}
-	if bound != p.boundCount || asks+bound != p.allocations.len() || refs != p.allocations.len() {
+	if bound != p.boundCount || asks+bound != len(p.allocations) || refs != len(p.allocations) {
 		return fmt.Errorf("there are %d asks and allocations, %d are bound, shapes count %d; applications have %d, %d of "+
 			"them bound",
-			p.allocations.len(), p.boundCount, refs, asks+bound, bound)
+			len(p.allocations), p.boundCount, refs, asks+bound, bound)
 	}
 	return nil
 }
@@ -329,3 +329,6 @@ func boolToInt(b bool) int {
 	}
 	return 0
 }
+
+// knows reports whether x is found by its key.
+func (c *recount) knows(x *Allocation) bool { return c.p.allocations[x.Key()] == x }

@@ -14,7 +14,7 @@ func (c *recount) checkPreemption() error {
 		map[*Queue]resources.Amounts{}
 	notOverdue := 0
 	for x, d := range c.p.marks.preempting {
-		if !c.p.allocations.has(x) || x.Pending() {
+		if !c.knows(x) || x.Pending() {
 			return fmt.Errorf("%s is marked for preemption and does not run", x.Key())
 		}
 		if d.overdue {
@@ -36,7 +36,7 @@ func (c *recount) checkPreemption() error {
 	}
 	for _, x := range c.p.marks.nominees {
 		n := c.p.marks.nominated[x].node
-		if n == nil || c.p.nodes[n.ID()] != n || !n.Accepts(x.shape) || !c.p.allocations.has(x) || !x.Pending() {
+		if n == nil || c.p.nodes[n.ID()] != n || !n.Accepts(x.shape) || !c.knows(x) || !x.Pending() {
 			return fmt.Errorf("%s is listed as a nominee without a nomination for a node that accepts it", x.Key())
 		}
 		if !slices.Contains(n.extra.nominees, x) {

@@ -42,7 +42,7 @@ func (a *Application) belongsTo(h quota.UserOrGroup) bool {
 func (c *recount) checkClassQuotas() error {
 	var recount quota.ClassRecount
 	refs := map[uint32]int{}
-	for x := range c.p.allocations.all {
+	for _, x := range c.p.allocations {
 		if x.key.ClassID != 0 {
 			refs[x.key.ClassID]++
 		}
@@ -74,7 +74,7 @@ func (c *recount) checkClassNumbers(refs map[uint32]int) error {
 func (c *recount) checkBudgets() error {
 	return c.p.budgets.Check(c.p.conf.Budgets.All(),
 		func(yield func(x *Allocation, tags map[string]string, preempting bool)) {
-			for x := range c.p.allocations.all {
+			for _, x := range c.p.allocations {
 				if !x.Pending() && !x.ask.Placeholder {
 					yield(x, x.ask.Tags(), c.p.Preempting(x))
 				}

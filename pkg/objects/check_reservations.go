@@ -20,7 +20,7 @@ func (c *recount) checkReservations(held map[*Node]resources.Amounts) error {
 		switch {
 		case n == nil || c.p.nodes[n.ID()] != n || !n.Accepts(x.shape) || !n.total.Covers(x.shape.Vector()):
 			return fmt.Errorf("%s is listed with a reservation, and has none of a node that can take it", x.Key())
-		case !c.p.allocations.has(x) || !x.Pending() || x.group.Held() != r.byAsk[x].together || c.p.Nomination(x) != nil:
+		case !c.knows(x) || !x.Pending() || x.group.Held() != r.byAsk[x].together || c.p.Nomination(x) != nil:
 			return fmt.Errorf("%s has reserved node %s, and is no pending ask that could be placed there", x.Key(), n.ID())
 		case !slices.Contains(n.extra.reserved, x) || !slices.Contains(r.byApp[x.app], x):
 			return fmt.Errorf("node %s or application %s does not list the reservation of %s", n.ID(), x.app.ID(), x.Key())

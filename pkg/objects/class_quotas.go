@@ -43,7 +43,7 @@ func (p *Partition) rebuildClassUsage() {
 	for _, q := range p.queues {
 		q.quota.ClearClassUsage()
 	}
-	for x := range p.allocations.all {
+	for _, x := range p.allocations {
 		p.postClassUsage(x, 1)
 	}
 }

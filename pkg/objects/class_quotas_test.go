@@ -39,7 +39,7 @@ func TestPriorityClass_TakesNoMemoryPerAsk(t *testing.T) {
 			assert.NilError(t, err)
 		}
 		grown := heap() - before
-		assert.Equal(t, p.allocations.len(), asks)
+		assert.Equal(t, len(p.allocations), asks)
 		return grown / asks
 	}
 	none := held("", "")

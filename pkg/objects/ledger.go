@@ -27,7 +27,7 @@ func (p *Partition) Place(x *Allocation, n *Node, now time.Time) error {
 // PlaceReported binds a pending ask to the node that the RM reports. No quota or limit is checked
 // (QUO-8, LIM-13).
 func (p *Partition) PlaceReported(key AllocationKey, on NodeID, now time.Time) (*Allocation, error) {
-	x, ok := p.allocations.get(key)
+	x, ok := p.allocations[key]
 	if !ok || !x.Pending() {
 		return nil, fmt.Errorf("%w pending ask %s", ErrUnknown, key)
 	}
@@ -67,7 +67,7 @@ func (p *Partition) checkPlacement(x *Allocation, n *Node) error {
 // Release removes an allocation. ok is false if key has no allocation; a pending ask is none. An ask that replaces it
 // is bound in its place (GAN-7).
 func (p *Partition) Release(key AllocationKey, now time.Time) (*Allocation, bool) {
-	x, ok := p.allocations.get(key)
+	x, ok := p.allocations[key]
 	if !ok || x.Pending() {
 		return nil, false
 	}
@@ -93,7 +93,7 @@ func (p *Partition) removeAllocation(x *Allocation) {
 // LIM-13). Its position among the asks stays; a nomination ends, and so
 // does a replacement.
 func (p *Partition) Resize(key AllocationKey, amounts resources.Amounts) (*Allocation, error) {
-	x, ok := p.allocations.get(key)
+	x, ok := p.allocations[key]
 	if !ok {
 		return nil, fmt.Errorf("%w key %s", ErrUnknown, key)
 	}
@@ -212,7 +212,7 @@ func putBack(p *Partition, m movedAllocations) {
 // quantities. Its ask has the ID of the application, and not a copy in memory of its own.
 func (p *Partition) register(x *Allocation) {
 	x.shape, x.ask.App = p.acquireShape(x.ask), x.app.ID()
-	p.allocations.add(x)
+	p.allocations[x.Key()] = x
 	x.app.allocations.add(x, indexInApp)
 	x.app.key.Submitted = min(x.app.key.Submitted, x.key.Created)
 	p.postClassUsage(x, 1)
@@ -224,7 +224,7 @@ func (p *Partition) unregister(x *Allocation) {
 	p.Gangs().removed(x)
 	p.postClassUsage(x, -1)
 	p.classNumbers.release(x.key.ClassID)
-	p.allocations.remove(x)
+	delete(p.allocations, x.Key())
 	x.app.allocations.remove(x, indexInApp)
 	p.shapes.Release(p.names, x.shape)
 }

@@ -207,7 +207,7 @@ func (p *Partition) AddForeign(f Foreign) error {
 	if err := p.names.Admit(f.Amounts, resources.Cluster); err != nil {
 		return err
 	}
-	if x, ok := p.allocations.get(f.Key); ok {
+	if x, ok := p.allocations[f.Key]; ok {
 		return fmt.Errorf("key %s of application %s %w", f.Key, x.ask.App, ErrExists)
 	}
 	used := p.names.Hold(f.Amounts, resources.Cluster)

@@ -43,7 +43,7 @@ type Partition struct {
 	root        *Queue
 	queues      map[QueuePath]*Queue
 	apps        map[AppID]*Application
-	allocations *allocationTable // pending and bound
+	allocations map[AllocationKey]*Allocation // pending and bound; no decision depends on its order
 	nodes       map[NodeID]*Node
 	foreign     foreignTable
 	shapes      *feasibility.Table
@@ -86,7 +86,7 @@ func NewPartition(conf configs.Partition) *Partition {
 func NewPartitionWithOptions(conf configs.Partition, opt Options) *Partition {
 	p := &Partition{
 		conf: conf, queues: map[QueuePath]*Queue{}, apps: map[AppID]*Application{},
-		allocations: newAllocationTable(), nodes: map[NodeID]*Node{}, foreign: newForeignTable(),
+		allocations: map[AllocationKey]*Allocation{}, nodes: map[NodeID]*Node{}, foreign: newForeignTable(),
 		shapes: feasibility.NewTable(opt.Shapes), marks: newMarks(), deadlines: newDeadlines(opt.Lifetimes),
 		gangs: newGangState(),
 	}
@@ -152,7 +152,7 @@ func (p *Partition) Application(id AppID) (*Application, bool) {
 
 // Allocation finds an ask or an allocation by its key.
 func (p *Partition) Allocation(key AllocationKey) (*Allocation, bool) {
-	x, ok := p.allocations.get(key)
+	x, ok := p.allocations[key]
 	return x, ok
 }
 
@@ -222,7 +222,7 @@ func (p *Partition) Amounts(v resources.Vector) resources.Amounts { return p.nam
 
 // Counts are the numbers of applications, pending asks and allocations.
 func (p *Partition) Counts() (applications, asks, allocations int) {
-	return len(p.apps), p.allocations.len() - p.boundCount, p.boundCount
+	return len(p.apps), len(p.allocations) - p.boundCount, p.boundCount
 }
 
 // Empty reports whether there is neither a node nor an application.

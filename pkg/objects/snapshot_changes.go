@@ -14,7 +14,7 @@ const maxUntakenChanges = 10_000
 func (s *snapshotChanges) allocation(x *Allocation) {
 	c := s.watch
 	if _, listed := c.recorded[x]; !listed {
-		if len(c.allocations) > 2*c.p.allocations.len()+maxUntakenChanges {
+		if len(c.allocations) > 2*len(c.p.allocations)+maxUntakenChanges {
 			s.unwatch() // not taken for long, and most are removed by now
 			return
 		}

@@ -2,7 +2,6 @@ package twin
 
 import (
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -158,9 +157,6 @@ func (d *dump) value(path string, v reflect.Value) {
 	case name == "priorityCount" && v.FieldByName("n").Int() == 0:
 		d.line(path, "none") // the priority without an ask may be that of the last one
 		return
-	case name == "allocationTable":
-		d.table(path, v)
-		return
 	case name == "limitEntry":
 		kind := make(resources.Vector, v.FieldByName("index").Int()+1)
 		kind[len(kind)-1] = 1
@@ -226,26 +222,6 @@ func (d *dump) rare(path string, v reflect.Value) {
 func (d *dump) members(path string, v reflect.Value) {
 	for i := range v.Len() {
 		d.line(fmt.Sprintf("%s[%d]", path, i), v.Index(i).Pointer())
-	}
-}
-
-// table writes the entries of a table of asks and allocations by key: their slots depend on history.
-func (d *dump) table(path string, v reflect.Value) {
-	entries, shards := map[string]reflect.Value{}, v.FieldByName("shards")
-	for i := range shards.Len() {
-		groups := shards.Index(i).FieldByName("groups")
-		for g := range groups.Len() {
-			slots := groups.Index(g).FieldByName("slots")
-			for at := range slots.Len() {
-				if x := slots.Index(at); !x.IsNil() {
-					entries[x.Elem().FieldByName("ask").Elem().FieldByName("Key").String()] = x
-				}
-			}
-		}
-	}
-	d.line(path+".len", v.FieldByName("count"))
-	for _, key := range slices.Sorted(maps.Keys(entries)) {
-		d.value(fmt.Sprintf("%s[%s]", path, key), entries[key])
 	}
 }
 
