@@ -24,7 +24,6 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/server/loop"
 	"github.com/canopy-scheduler/canopy/internal/server/operators"
 	"github.com/canopy-scheduler/canopy/internal/server/reload"
-	"github.com/canopy-scheduler/canopy/internal/server/totals"
 	"github.com/canopy-scheduler/canopy/internal/server/usage"
 	"github.com/canopy-scheduler/canopy/internal/server/usergroup"
 	"github.com/canopy-scheduler/canopy/internal/server/webui"
@@ -272,10 +271,10 @@ func (s *Server) offer(counts *httpserver.Counts, large *httpserver.ResponseLimi
 }
 
 // keepTotals samples the totals of all partitions until Close.
-func (s *Server) keepTotals() *totals.History {
-	day := new(totals.History)
+func (s *Server) keepTotals() *webservice.TotalsHistory {
+	day := new(webservice.TotalsHistory)
 	s.serving.Go(func() {
-		day.Run(s.ctx, func(ctx context.Context) (totals.Sample, bool) {
+		day.Run(s.ctx, func(ctx context.Context) (webservice.TotalsSample, bool) {
 			x, ok := webservice.Totals(ctx, s.engine.Cluster())
 			x.At = s.opt.now()
 			return x, ok

@@ -9,7 +9,6 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/canopy-scheduler/canopy/internal/server/totals"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -138,7 +137,7 @@ func TestQueue_EqualsTheTree(t *testing.T) {
 
 func TestHistory_ApplicationsAndContainers(t *testing.T) {
 	c := busyCluster(t)
-	day := new(totals.History)
+	day := new(webservice.TotalsHistory)
 	opt := webservice.Options{Sources: webservice.Sources{Totals: day}}
 	for _, kind := range []string{"apps", "containers"} {
 		assert.Equal(t, request(c, opt, http.MethodGet, "/ws/v1/history/"+kind).Body.String(), "[]")
@@ -148,7 +147,7 @@ func TestHistory_ApplicationsAndContainers(t *testing.T) {
 	assert.Assert(t, ok && x.Applications > 0 && x.Allocations > 0, "%+v", x)
 	x.At = noon
 	day.Add(x)
-	day.Add(totals.Sample{At: noon.Add(time.Minute), Applications: 7, Allocations: 12})
+	day.Add(webservice.TotalsSample{At: noon.Add(time.Minute), Applications: 7, Allocations: 12})
 	assert.Equal(t, request(c, opt, http.MethodGet, "/ws/v1/history/apps").Body.String(),
 		`[{"timestamp":1767355200000000000,"totalApplications":"1"},`+
 			`{"timestamp":1767355260000000000,"totalApplications":"7"}]`)

@@ -19,7 +19,6 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/server/history"
 	"github.com/canopy-scheduler/canopy/internal/server/operators"
-	"github.com/canopy-scheduler/canopy/internal/server/totals"
 	"github.com/canopy-scheduler/canopy/internal/server/usage"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -69,8 +68,8 @@ func newContractFixture(t testing.TB) *adminFixture {
 	stream, err := h.Follow("192.0.2.7", 0)
 	assert.NilError(t, err)
 	t.Cleanup(stream.Close)
-	day := new(totals.History)
-	day.Add(totals.Sample{At: noon, Applications: 2, Allocations: 3})
+	day := new(webservice.TotalsHistory)
+	day.Add(webservice.TotalsSample{At: noon, Applications: 2, Allocations: 3})
 	opt := fullOptions(o.reloads)
 	opt.History, opt.Totals, opt.Managers, opt.Now = h, day, registered{}, func() time.Time { return noon }
 	opt.Operators, opt.Usage = operators.New(o.cluster.Partition, nil), memoryUsage(t)

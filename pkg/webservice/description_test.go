@@ -18,7 +18,6 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/server/loop"
 	"github.com/canopy-scheduler/canopy/internal/server/operators"
 	"github.com/canopy-scheduler/canopy/internal/server/reload"
-	"github.com/canopy-scheduler/canopy/internal/server/totals"
 	"github.com/canopy-scheduler/canopy/internal/server/usage"
 	"github.com/canopy-scheduler/canopy/pkg/webservice"
 )
@@ -56,7 +55,7 @@ var unoperated = operators.New(func(string) (*loop.Loop, bool) { return nil, fal
 // fullOptions have everything that is served.
 func fullOptions(reloads *reload.Reloader) webservice.Options {
 	return webservice.Options{Sources: webservice.Sources{Reloads: reloads, History: history.New(nil),
-		Metrics: http.NotFoundHandler(), Managers: unmanaged{}, Operators: unoperated, Totals: new(totals.History),
+		Metrics: http.NotFoundHandler(), Managers: unmanaged{}, Operators: unoperated, Totals: new(webservice.TotalsHistory),
 		Usage: new(usage.Store)}, Access: webservice.Access{Debug: true, AdminEnabled: true}}
 }
 

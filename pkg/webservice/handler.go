@@ -16,7 +16,6 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/server/httpserver"
 	"github.com/canopy-scheduler/canopy/internal/server/loop"
 	"github.com/canopy-scheduler/canopy/internal/server/reload"
-	"github.com/canopy-scheduler/canopy/internal/server/totals"
 	"github.com/canopy-scheduler/canopy/internal/server/usage"
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
@@ -36,7 +35,7 @@ type Options struct {
 type Sources struct {
 	Reloads  *reload.Reloader // the configuration and its history; nil: neither is served
 	History  *history.History // the event history; nil: it is not served
-	Totals   *totals.History  // the totals of the last day; nil: they are not served
+	Totals   *TotalsHistory   // the totals of the last day; nil: they are not served
 	Metrics  http.Handler     // answers scrapes of Prometheus; nil: they are not served
 	Managers ResourceManagers // the registered resource managers; nil: they are not served
 	// the ID of the registered resource manager, empty while there is none; nil: always empty

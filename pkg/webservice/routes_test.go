@@ -14,7 +14,6 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/server/loop"
 	"github.com/canopy-scheduler/canopy/internal/server/operators"
 	"github.com/canopy-scheduler/canopy/internal/server/reload"
-	"github.com/canopy-scheduler/canopy/internal/server/totals"
 	"github.com/canopy-scheduler/canopy/internal/server/usage"
 )
 
@@ -26,7 +25,7 @@ func serviceWithAllRoutes(t *testing.T) (*service, *router) {
 	s := newService(c, Options{Bounds: Bounds{Counts: new(httpserver.Counts)}, Sources: Sources{
 		History: history.New(nil), Metrics: http.NotFoundHandler(),
 		Reloads:  &reload.Reloader{},
-		Managers: noManagers{}, Operators: operators.New(c.Partition, nil), Totals: new(totals.History),
+		Managers: noManagers{}, Operators: operators.New(c.Partition, nil), Totals: new(TotalsHistory),
 		Usage: new(usage.Store),
 	}})
 	s.adminListener = true

@@ -14,7 +14,6 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/internal/server/history"
-	"github.com/canopy-scheduler/canopy/internal/server/totals"
 	"github.com/canopy-scheduler/canopy/pkg/webservice"
 )
 
@@ -32,7 +31,7 @@ func TestStateDump_HasWhatTheOtherPathsShow(t *testing.T) {
 	stream, err := h.Follow("192.0.2.7", 0)
 	assert.NilError(t, err)
 	defer stream.Close()
-	opt.History, opt.Totals, opt.LogLevel = h, new(totals.History), func() string { return "info" }
+	opt.History, opt.Totals, opt.LogLevel = h, new(webservice.TotalsHistory), func() string { return "info" }
 	opt.ClusterID = func() string { return "rm" }
 	c := o.cluster
 	w := request(c, opt, http.MethodGet, "/debug/fullstatedump")
