@@ -62,33 +62,3 @@ func (c *handedConn) SetWriteBuffer(bytes int) error {
 	}
 	return errors.ErrUnsupported
 }
-
-// SyscallConn gives the HTTP server its way to write (OBS-88), with the fence before each write.
-func (c *handedConn) SyscallConn() (syscall.RawConn, error) {
-	if c.raw == nil {
-		return nil, errors.ErrUnsupported
-	}
-	return fencedRawConn{c.raw, c}, nil
-}
-
-// fencedRawConn is the raw connection of a handedConn.
-type fencedRawConn struct {
-	syscall.RawConn
-	conn *handedConn
-}
-
-// Write is part of syscall.RawConn. The function may be called several times, while the client does not read.
-func (r fencedRawConn) Write(write func(fd uintptr) (done bool)) error {
-	refused := false
-	err := r.RawConn.Write(func(fd uintptr) bool {
-		refused = !r.conn.maySend()
-		if refused {
-			return true
-		}
-		return write(fd)
-	})
-	if refused {
-		return errTermOver
-	}
-	return err
-}

@@ -5,7 +5,6 @@ import (
 	"net"
 	"net/http"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -41,7 +40,6 @@ type limitedListener struct {
 // connection is a connection of a limitedListener.
 type connection struct {
 	net.Conn
-	rawConn syscall.RawConn // nil: Write has no CPU slot
 	limits  *connectionLimiter
 	expires time.Time // zero: it is not a reserved connection
 	once    sync.Once
@@ -70,9 +68,6 @@ func (l *connectionLimiter) admit(c net.Conn) net.Conn {
 	now := time.Now()
 	l.mu.Lock()
 	conn := &connection{Conn: c, limits: l}
-	if sc, ok := c.(syscall.Conn); ok {
-		conn.rawConn, _ = sc.SyscallConn() // on failure Write has no CPU slot
-	}
 	var evicted *connection
 	switch {
 	case l.open < l.max:
