@@ -23,9 +23,9 @@ import (
 // restDocIntro begins the document. A ^ is a backtick; NODES and ERROR are answers.
 const restDocIntro = `# REST
 
-Every path of the REST interface and every object of its answers. A test makes this file from the route table, which
-also checks parameters, and from the types of the answers. ^GET /ws/v1/openapi.json^ has the same as an OpenAPI 3.1
-document, and ^pkg/webservice/testdata^ has complete answers. The rules are in [rest.md](behaviour/rest.md) and
+Every path of the REST interface, and what the names in its answers do not say. A test makes this file from the route
+table, which also checks parameters, and from the types of the answers. ^GET /ws/v1/openapi.json^ describes all of it in
+OpenAPI 3.1, with every field and its type, and ^pkg/webservice/testdata^ has complete answers. The rules are in [rest.md](behaviour/rest.md) and
 [observability.md](behaviour/observability.md).
 
 - *YuniKorn* marks the paths of Apache YuniKorn: they ignore an unknown parameter and name it in the header
@@ -34,7 +34,7 @@ document, and ^pkg/webservice/testdata^ has complete answers. The rules are in [
 - Names in paths are decoded like queries; a slash in a name is ^%2F^ or ^%252F^ (OBS-13).
 - Times are nanoseconds since 1970, quantities are in the smallest unit: ^vcore^ in thousandths, ^memory^ in bytes.
 - Answers are JSON with status 200 unless something else is said.
-- An error is an [Error](#error): 400 for a malformed request, 403 for one that is not permitted, 404 for an unknown
+- An error is an ^Error^: 400 for a malformed request, 403 for one that is not permitted, 404 for an unknown
   name, 405 for another method, 421 (403 on the admin listener) for a host name that is not the server's (RST-4), 500
   for a fault, and 503 with ^Retry-After^ when too many large answers are being written or an answer takes too long
   (OBS-103). A path names the other statuses that it has. Every path also answers OPTIONS.
@@ -81,13 +81,20 @@ func TestRESTDoc_IsMadeFromTheRouteTable(t *testing.T) {
 			writeOperation(&out, route, operationOf(route), shared)
 		}
 	}
-	out.WriteString("\n## Objects\n\n" +
-		"`field?` is left out when it is empty, zero or false. Fields that need no explanation come first, by their types.\n")
+	out.WriteString("\n## Objects\n\nFields whose names do not say all; `field?` is left out when it is empty, zero or false. " +
+		"openapi.json has every field\nand its type.\n")
 	comments := fieldComments(t)
 	types := webservice.DocumentedTypes()
 	schemas := d.document["components"].(map[string]any)["schemas"].(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(types)) {
-		writeObject(&out, name, types[name], schemas[name].(map[string]any), comments)
+		fields := explainedFields(types[name], schemas[name].(map[string]any), comments)
+		if len(fields) == 0 {
+			continue
+		}
+		fmt.Fprintf(&out, "\n### %s\n\n", name)
+		for _, text := range fields {
+			writeItem(&out, text)
+		}
 	}
 	file := filepath.Join("..", "..", "docs", "REST.md")
 	if *rewrite {
@@ -265,7 +272,7 @@ func writeWrapped(out *strings.Builder, first, next, text string) {
 func typeText(schema map[string]any) string {
 	if ref, ok := schema["$ref"].(string); ok {
 		name := ref[strings.LastIndexByte(ref, '/')+1:]
-		return fmt.Sprintf("[%s](#%s)", name, strings.ToLower(name))
+		return name
 	}
 	if choices, ok := schema["anyOf"].([]any); ok {
 		var parts []string
@@ -295,44 +302,22 @@ func typeText(schema map[string]any) string {
 	return fmt.Sprint(schema["type"])
 }
 
-// writeObject writes the fields of an object: those without a comment by their types, then the others.
-func writeObject(
-	out *strings.Builder, name string, typ reflect.Type, schema map[string]any, comments map[string]map[string]string,
-) {
-	fmt.Fprintf(out, "\n### %s\n\n", name)
+// explainedFields returns the fields of an object that have a comment, with it.
+func explainedFields(typ reflect.Type, schema map[string]any, comments map[string]map[string]string) (texts []string) {
 	required, _ := schema["required"].([]any)
 	properties := schema["properties"].(map[string]any)
-	var kinds, explained []string
-	plain := map[string][]string{}
 	for field := range fieldsOf(typ) {
-		value, ok := properties[field.key].(map[string]any)
-		if !ok {
-			continue
-		}
-		key := fmt.Sprintf("`%s?`", field.key)
-		if slices.Contains(required, any(field.key)) {
-			key = fmt.Sprintf("`%s`", field.key)
-		}
-		kind := typeText(value)
 		comment := comments[field.owner][field.name]
-		if comment != "" {
-			explained = append(explained, fmt.Sprintf("%s (%s): %s", key, kind, comment))
+		if _, shown := properties[field.key]; !shown || comment == "" || field.owner != typ.Name() {
 			continue
 		}
-		if plain[kind] == nil {
-			kinds = append(kinds, kind)
+		key := field.key
+		if !slices.Contains(required, any(field.key)) {
+			key += "?"
 		}
-		plain[kind] = append(plain[kind], key)
+		texts = append(texts, fmt.Sprintf("`%s`: %s", key, comment))
 	}
-	for i, kind := range kinds {
-		kinds[i] = fmt.Sprintf("%s (%s)", strings.Join(plain[kind], ", "), kind)
-	}
-	if len(kinds) > 0 {
-		writeItem(out, strings.Join(kinds, "; "))
-	}
-	for _, text := range explained {
-		writeItem(out, text)
-	}
+	return texts
 }
 
 // documentedField is a field of a struct: its name in JSON and in Go, and the struct that declares it.
