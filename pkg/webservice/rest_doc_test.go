@@ -81,8 +81,9 @@ func TestRESTDoc_IsMadeFromTheRouteTable(t *testing.T) {
 			writeOperation(&out, route, operationOf(route), shared)
 		}
 	}
-	out.WriteString("\n## Objects\n\nFields whose names do not say all; `field?` is left out when it is empty, zero or false. " +
-		"openapi.json has every field\nand its type.\n")
+	out.WriteString("\n## Objects\n\n" +
+		"Fields whose names do not say all; `field?` is left out when it is empty, zero or false.\n" +
+		"openapi.json has every field and its type.\n")
 	comments := fieldComments(t)
 	types := webservice.DocumentedTypes()
 	schemas := d.document["components"].(map[string]any)["schemas"].(map[string]any)
