@@ -25,8 +25,8 @@ const restDocIntro = `# REST
 
 Every path of the REST interface, and what the names in its answers do not say. A test makes this file from the route
 table, which also checks parameters, and from the types of the answers. ^GET /ws/v1/openapi.json^ describes all of it in
-OpenAPI 3.1, with every field and its type, and ^pkg/webservice/testdata^ has complete answers. The rules are in [rest.md](behaviour/rest.md) and
-[observability.md](behaviour/observability.md).
+OpenAPI 3.1, with every field and its type, and ^pkg/webservice/testdata^ has complete answers. The rules are in
+[rest.md](behaviour/rest.md) and [observability.md](behaviour/observability.md).
 
 - *YuniKorn* marks the paths of Apache YuniKorn: they ignore an unknown parameter and name it in the header
   ^Warning^. The other paths refuse it with status 400.
