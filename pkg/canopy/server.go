@@ -126,7 +126,7 @@ func start(ctx context.Context, opt Options, term *serverTerm) (*Server, error) 
 	}
 	counts := new(httpserver.Counts)
 	large := httpserver.NewResponseLimiter(cmp.Or(opt.HTTP.MaxLargeAnswers, httpserver.DefaultLargeAnswers), counts)
-	s.schedule(first, metrics.Options{HTTP: counts, LargeAnswers: large})
+	s.schedule(first, metrics.Options{HTTP: counts})
 	s.offer(counts, large)
 	s.serve()
 	if term == nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // writeAll writes all values of a scrape.
-func (s *scrape) writeAll(to *exposition) {
+func (s *scrape) writeAll(to *gathering) {
 	ended := map[string]endedCounts{}
 	for _, name := range slices.Sorted(maps.Keys(s.counters)) {
 		t := s.counters[name]
@@ -18,17 +18,13 @@ func (s *scrape) writeAll(to *exposition) {
 		s.writeExpectedStarts(partitionWriter{to, name}, name)
 		s.writeRecording(partitionWriter{to, name}, name)
 	}
-	queues := make(map[string]*partitionQueues, len(s.snaps))
 	for _, snap := range s.snaps {
 		t := partitionWriter{to, snap.Partition}
 		writePartition(t, snap)
-		q := writeQueues(snap.Partition, snap.Root, ended[snap.Partition], s.queues[snap.Partition], to.slot)
-		to.addQueues(queueApplications, applicationValues, q.root)
-		to.addQueues(queueResources, resourceValues, q.root)
-		queues[snap.Partition] = q
-		writeTotals(t, &q.root.totals, s.at)
+		queues := queueWriter{partitionWriter: t, ended: ended[snap.Partition]}
+		queues.queue(snap.Root)
+		writeTotals(t, &queues.totals, s.at)
 	}
-	s.queues = queues
 	s.writeNodeUsage(to)
 	s.writeHistory(to)
 	s.writeHTTP(to)
@@ -82,23 +78,18 @@ func writeByLabel(to partitionWriter, f *family, counts []atomic.Uint64, labels 
 	}
 }
 
-func (s *scrape) writeHistory(to *exposition) {
+func (s *scrape) writeHistory(to *gathering) {
 	if s.m.opt.History == nil {
 		return
 	}
 	c := s.m.opt.History.Counts()
-	for _, x := range []struct {
-		f *family
-		n float64
-	}{
-		{eventsAdded, float64(c.Added)}, {eventsRemembered, float64(c.Remembered)},
-		{eventStreams, float64(c.Streams)}, {eventReadersDropped, float64(c.Dropped)},
-	} {
-		to.value(x.f, x.n)
-	}
+	to.value(eventsAdded, float64(c.Added))
+	to.value(eventsRemembered, float64(c.Remembered))
+	to.value(eventStreams, float64(c.Streams))
+	to.value(eventReadersDropped, float64(c.Dropped))
 }
 
-func (s *scrape) writeLog(to *exposition) {
+func (s *scrape) writeLog(to *gathering) {
 	if s.m.logLines == nil {
 		return
 	}
@@ -108,7 +99,7 @@ func (s *scrape) writeLog(to *exposition) {
 }
 
 // writeHTTP writes the counters of the HTTP servers.
-func (s *scrape) writeHTTP(to *exposition) {
+func (s *scrape) writeHTTP(to *gathering) {
 	c := s.m.opt.HTTP
 	if c == nil {
 		return

@@ -1,19 +1,12 @@
 package metrics
 
 import (
-	"bytes"
 	"context"
-	"errors"
-	"strings"
-	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
-	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/common/model"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/canopy-scheduler/canopy/internal/server/cpushare"
 	"github.com/canopy-scheduler/canopy/internal/server/loop"
 )
 
@@ -24,72 +17,35 @@ import (
 //
 // A collection takes what a scrape takes, and is made for each call. A partition that does not answer in time is
 // missing.
-func (m *Metrics) Collector(c *loop.Cluster) prometheus.Collector {
-	return &collector{scraper: scraper{m: m, cluster: c, sizes: map[string]int{}}}
-}
+func (m *Metrics) Collector(c *loop.Cluster) prometheus.Collector { return collector{m, c} }
 
 type collector struct {
-	scraper scraper
-	mu      sync.Mutex // one collection at a time: registries may gather concurrently
+	metrics *Metrics
+	cluster *loop.Cluster
 }
 
 // Describe sends nothing: the collector is unchecked.
-func (*collector) Describe(chan<- *prometheus.Desc) {}
+func (collector) Describe(chan<- *prometheus.Desc) {}
 
-// Collect makes a scrape, and sends its metrics. An error is a metric that fails the gathering, as the client library
-// has it.
-func (c *collector) Collect(to chan<- prometheus.Metric) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	families, err := c.gather()
+// Collect gathers, and sends the metrics. An error is a metric that fails the gathering of the registry.
+func (c collector) Collect(to chan<- prometheus.Metric) {
+	families, err := c.metrics.gather(context.Background(), c.cluster, defaultScrapeTimeout)
 	if err != nil {
 		to <- prometheus.NewInvalidMetric(prometheus.NewInvalidDesc(err), err)
-		return
 	}
-	for name, f := range families {
-		for _, m := range f.GetMetric() {
-			to <- gathered{prometheus.NewDesc(name, f.GetHelp(), labelNames(m), nil), m}
+	for _, f := range families {
+		var labels []string
+		for _, l := range f.Metric[0].Label { // a family without a metric is not gathered
+			labels = append(labels, l.GetName())
+		}
+		desc := prometheus.NewDesc(f.GetName(), f.GetHelp(), labels, nil)
+		for _, m := range f.Metric {
+			to <- gathered{desc, m}
 		}
 	}
 }
 
-// gather makes a scrape, without the families that every process has.
-func (c *collector) gather() (map[string]*dto.MetricFamily, error) {
-	x, err := c.scraper.encode(context.Background(), defaultScrapeTimeout)
-	if err != nil {
-		return nil, err
-	}
-	slot := cpushare.Readers.Acquire(context.Background())
-	defer slot.Release()
-	var text bytes.Buffer
-	for _, s := range x.sections {
-		if !s.ofProcess() {
-			s.pieces(func(piece []byte) bool { text.Write(piece); return true })
-		}
-	}
-	parser := expfmt.NewTextParser(model.UTF8Validation)
-	return parser.TextToMetricFamilies(&text)
-}
-
-// ofProcess reports whether the family is one that the registry of an embedder has by itself.
-func (s *section) ofProcess() bool {
-	name, _ := strings.CutPrefix(string(s.text[:min(len(s.text), 64)]), "# HELP ")
-	for _, prefix := range []string{"go_", "process_", "promhttp_"} {
-		if strings.HasPrefix(name, prefix) {
-			return true
-		}
-	}
-	return false
-}
-
-func labelNames(m *dto.Metric) (names []string) {
-	for _, l := range m.GetLabel() {
-		names = append(names, l.GetName())
-	}
-	return names
-}
-
-// gathered is a metric with its values.
+// gathered is a metric with its value.
 type gathered struct {
 	desc   *prometheus.Desc
 	metric *dto.Metric
@@ -100,9 +56,6 @@ func (g gathered) Desc() *prometheus.Desc { return g.desc }
 
 // Write implements prometheus.Metric.
 func (g gathered) Write(to *dto.Metric) error {
-	if to == nil {
-		return errors.New("metrics: nothing to write to")
-	}
 	proto.Merge(to, g.metric)
 	return nil
 }

@@ -1,10 +1,5 @@
 package metrics
 
-import (
-	"maps"
-	"slices"
-)
-
 // Config has the state and the counts of the configuration.
 type Config struct {
 	Generation uint64            // in force
@@ -26,7 +21,7 @@ var (
 )
 
 // writeConfig writes the families of the configuration (OBS-89).
-func (s *scrape) writeConfig(to *exposition) {
+func (s *scrape) writeConfig(to *gathering) {
 	if s.m.config == nil {
 		return
 	}
@@ -35,7 +30,5 @@ func (s *scrape) writeConfig(to *exposition) {
 	if c.HasStore {
 		to.flag(configStored, c.Stored)
 	}
-	for _, source := range slices.Sorted(maps.Keys(c.Rejections)) {
-		to.value(configRejections, float64(c.Rejections[source]), source)
-	}
+	to.countsByLabel(configRejections, c.Rejections)
 }

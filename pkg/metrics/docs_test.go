@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 	"gotest.tools/v3/assert"
 )
 
@@ -29,7 +29,7 @@ func TestDocs_EveryMetricIsDocumented(t *testing.T) {
 		assert.Assert(t, ok, "%s has no row", f.name)
 		delete(rows, f.name)
 		kind := "counter"
-		if f.kind == prometheus.GaugeValue {
+		if f.kind == dto.MetricType_GAUGE {
 			kind = "gauge"
 		}
 		assert.Assert(t, strings.HasPrefix(row, kind+" |"), "%s is a %s: %s", f.name, kind, row)

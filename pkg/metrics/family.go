@@ -1,36 +1,34 @@
 package metrics
 
 import (
-	"bytes"
+	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
-	"github.com/prometheus/common/expfmt"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/canopy-scheduler/canopy/internal/server/cpushare"
 )
 
-// family has the metrics of one name.
+// family has the name, the type and the labels of metrics.
 type family struct {
 	name   string
 	labels []string // the first one is the partition, if the values are of partitions
-	kind   prometheus.ValueType
+	kind   dto.MetricType
 	help   string
-	order  []int // of the labels in the text: by name
+	order  []int // of the labels in a metric: by name
 }
 
 func counter(name, help string, labels ...string) *family {
-	return newFamily(name, help, prometheus.CounterValue, labels)
+	return newFamily(name, help, dto.MetricType_COUNTER, labels)
 }
 
 func gauge(name, help string, labels ...string) *family {
-	return newFamily(name, help, prometheus.GaugeValue, labels)
+	return newFamily(name, help, dto.MetricType_GAUGE, labels)
 }
 
-func newFamily(name, help string, kind prometheus.ValueType, labels []string) *family {
+func newFamily(name, help string, kind dto.MetricType, labels []string) *family {
 	f := &family{name: name, labels: labels, kind: kind, help: help}
 	for i := range labels {
 		f.order = append(f.order, i)
@@ -39,154 +37,69 @@ func newFamily(name, help string, kind prometheus.ValueType, labels []string) *f
 	return f
 }
 
-// appendValue appends the line of one value. labelValues are in the order of the labels.
-func (f *family) appendValue(t []byte, value float64, labelValues ...string) []byte {
-	t = append(t, f.name...)
-	for i, label := range f.order {
-		t = append(t, "{,"[min(i, 1)])
-		t = append(t, f.labels[label]...)
-		t = append(t, '=', '"')
-		t = append(t, escape(labelValues[label], true)...)
-		t = append(t, '"')
-	}
-	if len(f.order) > 0 {
-		t = append(t, '}')
-	}
-	t = append(t, ' ')
-	t = strconv.AppendFloat(t, value, 'g', -1, 64)
-	return append(t, '\n')
+// gathering has the metrics of a scrape that is being made. They are not changed afterwards: encoders share them.
+type gathering struct {
+	families map[string]*dto.MetricFamily // by name
+	labels   map[[2]string]*dto.LabelPair // by name and value: a large cluster has few for its many metrics
+	slot     *cpushare.Slot               // the slot of readers; may be nil
 }
 
-// exposition is a scrape that is being written, in the text format of Prometheus 0.0.4.
-type exposition struct {
-	sections map[string]*section
-	slot     *cpushare.Slot // the slot of readers; may be nil
-	sizes    map[string]int // bytes of the sections of the last scrape: initial capacities
-}
-
-// section is the text of one family: its own text, followed by values of queues.
-type section struct {
-	text   []byte
-	family int // of queues
-	queues []*queueText
-}
-
-func newExposition() *exposition { return &exposition{sections: map[string]*section{}} }
-
-// sectionOf returns the section of a family, with its HELP and TYPE lines.
-func (x *exposition) sectionOf(f *family) *section {
-	s, ok := x.sections[f.name]
-	if ok {
-		return s
-	}
-	kind := "gauge"
-	if f.kind == prometheus.CounterValue {
-		kind = "counter"
-	}
-	head := "# HELP " + f.name + " " + escape(f.help, false) + "\n# TYPE " + f.name + " " + kind + "\n"
-	last := x.sizes[f.name]
-	s = &section{text: append(make([]byte, 0, max(len(head), last+last/16)), head...)}
-	x.sections[f.name] = s
-	return s
+func newGathering(slot *cpushare.Slot) *gathering {
+	return &gathering{map[string]*dto.MetricFamily{}, map[[2]string]*dto.LabelPair{}, slot}
 }
 
 // flag writes 1 for true, and 0 for false.
-func (x *exposition) flag(f *family, is bool) {
+func (g *gathering) flag(f *family, is bool) {
 	n := 0.0
 	if is {
 		n = 1
 	}
-	x.value(f, n)
+	g.value(f, n)
 }
 
 // value writes one value. labelValues are in the order of the labels of f.
-func (x *exposition) value(f *family, value float64, labelValues ...string) {
-	x.slot.Yield()
-	s := x.sectionOf(f)
-	s.text = f.appendValue(s.text, value, labelValues...)
+func (g *gathering) value(f *family, value float64, labelValues ...string) {
+	g.slot.Yield()
+	to := g.families[f.name]
+	if to == nil {
+		to = &dto.MetricFamily{Name: &f.name, Help: proto.String(validText(f.help)), Type: &f.kind}
+		g.families[f.name] = to
+	}
+	m := &dto.Metric{Label: make([]*dto.LabelPair, len(f.order))}
+	for i, label := range f.order {
+		m.Label[i] = g.label(f.labels[label], labelValues[label])
+	}
+	if f.kind == dto.MetricType_COUNTER {
+		m.Counter = &dto.Counter{Value: &value}
+	} else {
+		m.Gauge = &dto.Gauge{Value: &value}
+	}
+	to.Metric = append(to.Metric, m)
 }
 
-// addQueues adds the values of the queues of a partition in a family of queues.
-func (x *exposition) addQueues(f *family, number int, root *queueText) {
-	if root.values[number].bytes > 0 {
-		s := x.sectionOf(f)
-		s.family, s.queues = number, append(s.queues, root)
+// countsByLabel writes counts by the value of the only label of f.
+func (g *gathering) countsByLabel(f *family, counts map[string]uint64) {
+	for _, word := range slices.Sorted(maps.Keys(counts)) {
+		g.value(f, float64(counts[word]), word)
 	}
 }
 
-// add adds families of the client library.
-func (x *exposition) add(families []*dto.MetricFamily) error {
-	for _, f := range families {
-		var b bytes.Buffer
-		if _, err := expfmt.MetricFamilyToText(&b, f); err != nil {
-			return err
-		}
-		x.sections[f.GetName()] = &section{text: b.Bytes()}
+// label returns the label of a name with a value, which is made once.
+func (g *gathering) label(name, value string) *dto.LabelPair {
+	pair := g.labels[[2]string{name, value}]
+	if pair == nil {
+		pair = &dto.LabelPair{Name: proto.String(name), Value: proto.String(validText(value))}
+		g.labels[[2]string{name, value}] = pair
 	}
-	return nil
+	return pair
 }
 
-// inOrder returns all sections, in the order of the names of their families.
-func (x *exposition) inOrder() []*section {
-	names := make([]string, 0, len(x.sections))
-	for name := range x.sections {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	sections := make([]*section, len(names))
-	for i, name := range names {
-		sections[i] = x.sections[name]
-	}
-	return sections
-}
-
-// bytes returns the length of the text of a section.
-func (s *section) bytes() int {
-	n := len(s.text)
-	for _, root := range s.queues {
-		n += root.values[s.family].bytes
-	}
-	return n
-}
-
-// pieces yields the text of a section; false: yield did.
-func (s *section) pieces(yield func([]byte) bool) bool {
-	if !yield(s.text) {
-		return false
-	}
-	for _, root := range s.queues {
-		if !root.pieces(s.family, yield) {
-			return false
-		}
-	}
-	return true
-}
-
-// escape escapes a text for the format, which is UTF-8. A quote is escaped in label values only.
-func escape(text string, value bool) string {
-	if !strings.ContainsAny(text, "\\\n\"") && isASCII(text) {
-		return text
-	}
-	text = strings.ToValidUTF8(text, "_") // names of resources may be any bytes
-	text = strings.NewReplacer(`\`, `\\`, "\n", `\n`).Replace(text)
-	if value {
-		text = strings.ReplaceAll(text, `"`, `\"`)
-	}
-	return text
-}
-
-func isASCII(text string) bool {
-	for i := range len(text) {
-		if text[i] >= 0x80 {
-			return false
-		}
-	}
-	return true
-}
+// validText returns text as UTF-8, which the formats are: names of resources may be any bytes.
+func validText(text string) string { return strings.ToValidUTF8(text, "_") }
 
 // partitionWriter writes values of one partition.
 type partitionWriter struct {
-	to        *exposition
+	to        *gathering
 	partition string
 }
 

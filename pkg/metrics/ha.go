@@ -15,7 +15,7 @@ var (
 )
 
 // writeHA writes the families of a group (HA-10).
-func (s *scrape) writeHA(to *exposition) {
+func (s *scrape) writeHA(to *gathering) {
 	if s.m.ha == nil {
 		return
 	}

@@ -23,7 +23,7 @@ var (
 )
 
 // writeHealth writes the families of health (OBS-47, OBS-101).
-func (s *scrape) writeHealth(to *exposition) {
+func (s *scrape) writeHealth(to *gathering) {
 	if s.m.healthy != nil {
 		to.flag(healthy, s.m.healthy())
 	}

@@ -17,10 +17,10 @@ func TestWriteHealth_AtRestNothingIsBusy(t *testing.T) {
 		"rests": {Progress: at.Add(-time.Hour), AtRest: true}, "works": {Progress: at.Add(-90 * time.Second), Waiting: 3},
 		"new": {}, "ahead": {Progress: at.Add(time.Second)},
 	}}
-	x := newExposition()
+	x := newGathering(nil)
 	s.writeHealth(x)
 	for name, want := range map[string]string{"rests": "0", "works": "90", "new": "0", "ahead": "0"} {
 		line := `canopy_partition_busy_seconds{partition="` + name + `"} ` + want + "\n"
-		assert.Assert(t, strings.Contains(textOf(x), line), "no %s in %s", line, textOf(x))
+		assert.Assert(t, strings.Contains(textOf(t, x), line), "no %s in %s", line, textOf(t, x))
 	}
 }

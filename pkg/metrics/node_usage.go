@@ -21,7 +21,7 @@ var rangeLabels = [rangeCount]string{
 }
 
 // writeNodeUsage writes the usage of the nodes of all partitions.
-func (s *scrape) writeNodeUsage(to *exposition) {
+func (s *scrape) writeNodeUsage(to *gathering) {
 	counts := make([]map[string]*[rangeCount]int, len(s.snaps))
 	all := map[string]bool{}
 	for i, snap := range s.snaps {

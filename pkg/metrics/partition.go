@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
-	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -40,27 +39,14 @@ func writeBackedOff(to partitionWriter, b scheduler.BackedOff, reason string) {
 	}
 }
 
-// queueTotals are sums over a queue and all queues below it.
+// queueTotals are sums over the queues of a partition.
 type queueTotals struct {
-	states              [stateCount]int // applications by state
-	preemptingResources resources.Amounts
-	nominatedAsks       int       // nominated pending asks
-	unconfirmed         int       // preempted allocations that are not confirmed
-	overdue             int       // of these
-	firstMarkedAt       time.Time // the earliest preemption of these; zero: there is none
-	violatingQueues     int       // queues above an enforced max
-}
-
-func (s *queueTotals) add(b *queueTotals) {
-	for i, n := range b.states {
-		s.states[i] += n
-	}
-	s.preemptingResources = s.preemptingResources.Add(b.preemptingResources)
-	s.nominatedAsks += b.nominatedAsks
-	s.unconfirmed += b.unconfirmed
-	s.overdue += b.overdue
-	s.violatingQueues += b.violatingQueues
-	s.updateFirstMarked(b.firstMarkedAt)
+	states          [stateCount]int // applications by state
+	nominatedAsks   int             // nominated pending asks
+	unconfirmed     int             // preempted allocations that are not confirmed
+	overdue         int             // of these
+	firstMarkedAt   time.Time       // the earliest preemption of these; zero: there is none
+	violatingQueues int             // queues above an enforced max
 }
 
 func (s *queueTotals) addAllocation(w *scheduler.AllocationView) {
@@ -71,16 +57,11 @@ func (s *queueTotals) addAllocation(w *scheduler.AllocationView) {
 		return
 	}
 	s.unconfirmed++
-	s.preemptingResources = s.preemptingResources.Add(w.Ask.Amounts)
-	s.updateFirstMarked(w.PreemptedAt)
+	if at := w.PreemptedAt; !at.IsZero() && (s.firstMarkedAt.IsZero() || at.Before(s.firstMarkedAt)) {
+		s.firstMarkedAt = at
+	}
 	if w.Overdue {
 		s.overdue++
-	}
-}
-
-func (s *queueTotals) updateFirstMarked(at time.Time) {
-	if !at.IsZero() && (s.firstMarkedAt.IsZero() || at.Before(s.firstMarkedAt)) {
-		s.firstMarkedAt = at
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prometheus/common/expfmt"
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/pkg/persistent"
@@ -14,10 +15,13 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-func textOf(x *exposition) string {
+// textOf returns the text of the families of x, in no order.
+func textOf(t *testing.T, x *gathering) string {
+	t.Helper()
 	var text bytes.Buffer
-	for piece := range (&encodedScrape{sections: x.inOrder()}).pieces {
-		text.Write(piece)
+	for _, f := range x.families {
+		_, err := expfmt.MetricFamilyToText(&text, f)
+		assert.NilError(t, err)
 	}
 	return text.String()
 }
@@ -31,11 +35,13 @@ func TestWritePartition_CoolDownsAndQuotaViolations(t *testing.T) {
 	}
 	lacks := resources.Amounts{}.Sub(resources.FromMap(map[string]resources.Quantity{"gpu": 1}))
 	s.Nodes = persistent.ListOf(&scheduler.NodeView{ID: "n1", Available: lacks}, &scheduler.NodeView{ID: "n2"})
-	x := newExposition()
+	x := newGathering(nil)
 	to := partitionWriter{x, "p"}
 	writePartition(to, s)
-	writeTotals(to, &writeQueues("p", s.Root, nil, nil, nil).root.totals, s.At)
-	text := textOf(x)
+	queues := queueWriter{partitionWriter: to}
+	queues.queue(s.Root)
+	writeTotals(to, &queues.totals, s.At)
+	text := textOf(t, x)
 	for _, want := range []string{
 		`canopy_preemption_cool_downs{other_queue="root.b",partition="p",queue="root.a"} 1` + "\n",
 		`canopy_preemption_cool_downs{other_queue="root.c",partition="p",queue="root.c"} 1` + "\n",
@@ -46,9 +52,9 @@ func TestWritePartition_CoolDownsAndQuotaViolations(t *testing.T) {
 	}
 }
 
-func TestExposition_NamesAreEscaped(t *testing.T) {
-	x := newExposition()
+func TestGathering_NamesAreValidAndEscaped(t *testing.T) {
+	x := newGathering(nil)
 	x.value(gauge("a", "a \"b\" \\ c\nd", "partition", "queue"), 1.5, "p\"\\\n\xff", "é")
-	assert.Equal(t, textOf(x),
+	assert.Equal(t, textOf(t, x),
 		"# HELP a a \"b\" \\\\ c\\nd\n# TYPE a gauge\na{partition=\"p\\\"\\\\\\n_\",queue=\"é\"} 1.5\n")
 }

@@ -17,30 +17,47 @@ var stateLabels = [...]string{
 
 const stateCount = len(stateLabels)
 
-// addQueue adds what is in q itself.
-func (s *queueTotals) addQueue(q *scheduler.QueueView) {
+// queueWriter writes the values of the queues of a partition, and sums them up.
+type queueWriter struct {
+	partitionWriter
+	ended          endedCounts
+	totals         queueTotals
+	bounded, names []string // scratch, for one queue at a time
+}
+
+// queue writes the values of q after those of the queues below it, and returns what is being preempted in all of them.
+func (w *queueWriter) queue(q *scheduler.QueueView) (preempting resources.Amounts) {
+	for child := range q.Children.All() {
+		preempting = preempting.Add(w.queue(child))
+	}
+	var states [stateCount]int
 	for a := range q.Applications.All() {
 		if int(a.State) < stateCount {
-			s.states[a.State]++
+			states[a.State]++
+			w.totals.states[a.State]++
 		}
-		for w := range a.Allocations.All() {
-			s.addAllocation(w)
+		for v := range a.Allocations.All() {
+			w.totals.addAllocation(v)
+			if v.Preempting {
+				preempting = preempting.Add(v.Ask.Amounts)
+			}
 		}
 	}
 	if q.AboveMax != nil {
-		s.violatingQueues++
+		w.totals.violatingQueues++
 	}
+	if q.Leaf {
+		w.applications(string(q.Path), &states)
+	}
+	w.resources(q, preempting)
+	return preempting
 }
 
-func (w *queueWriter) value(f *family, n float64, path string, labelValues ...string) {
-	var buffer [4]string
-	w.text = f.appendValue(w.text, n, append(append(buffer[:0], w.partition, path), labelValues...)...)
-}
-
-func (w *queueWriter) applications(path string, s *queueTotals) {
+// applications writes the numbers of applications of a leaf, which are in states.
+func (w *queueWriter) applications(path string, states *[stateCount]int) {
 	for state, word := range stateLabels {
 		if word != "" {
-			w.value(queueApplications, float64(s.states[state]), path, word)
+			w.count(queueApplications, states[state], path, word)
 		}
 	}
 	for how, n := range w.ended[objects.QueuePath(path)] {
@@ -49,7 +66,7 @@ func (w *queueWriter) applications(path string, s *queueTotals) {
 }
 
 // resources writes the bounds and the usage of q.
-func (w *queueWriter) resources(q *scheduler.QueueView, s *queueTotals) {
+func (w *queueWriter) resources(q *scheduler.QueueView, preempting resources.Amounts) {
 	path := string(q.Path)
 	w.bounded = w.bounded[:0]
 	for name, n := range q.Max.All() {
@@ -62,7 +79,7 @@ func (w *queueWriter) resources(q *scheduler.QueueView, s *queueTotals) {
 	}
 	w.usage(path, "allocated", q.Allocated)
 	w.usage(path, "pending", q.Pending)
-	w.usage(path, "preempting", s.preemptingResources)
+	w.usage(path, "preempting", preempting)
 	if q.MaxApplications > 0 {
 		w.value(queueResources, float64(q.MaxApplications), path, "maxRunningApps", "apps")
 	}

@@ -1,10 +1,5 @@
 package metrics
 
-import (
-	"maps"
-	"slices"
-)
-
 // RM has the counts of resource managers and of their messages.
 type RM struct {
 	Registered   bool
@@ -43,7 +38,7 @@ var (
 )
 
 // writeRM writes the families of the resource manager.
-func (s *scrape) writeRM(to *exposition) {
+func (s *scrape) writeRM(to *gathering) {
 	if s.m.rmSource == nil {
 		return
 	}
@@ -56,7 +51,5 @@ func (s *scrape) writeRM(to *exposition) {
 	to.value(rmUndelivered, float64(rm.Undelivered))
 	to.value(streamsSilent, float64(rm.Silent))
 	to.value(streamsSilentEnded, float64(rm.SilentEnded))
-	for _, kind := range slices.Sorted(maps.Keys(rm.Ignored)) {
-		to.value(elementsIgnored, float64(rm.Ignored[kind]), kind)
-	}
+	to.countsByLabel(elementsIgnored, rm.Ignored)
 }

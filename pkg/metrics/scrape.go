@@ -1,8 +1,6 @@
 package metrics
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"errors"
 	"maps"
@@ -10,11 +8,14 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
+	"github.com/klauspost/compress/gzhttp"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	dto "github.com/prometheus/client_model/go"
 	"go.uber.org/zap"
 
 	"github.com/canopy-scheduler/canopy/internal/server/coalesce"
@@ -30,186 +31,81 @@ const (
 	scrapeTimeoutShare   = 0.8             // of the timeout of the client; the rest is for writing the answer
 )
 
-// scrapePauseFactor is the pause after a scrape as a multiple of its duration: scrapes take a quarter of
+// gatherPauseFactor is the pause after a gathering as a multiple of its duration: gatherings take a quarter of
 // one processor at most.
-const scrapePauseFactor = 3
+const gatherPauseFactor = 3
 
-// encodedScrape is a scrape as text. It is shared by its clients.
-type encodedScrape struct {
-	sections []*section
-	bytes    int
-	gzipped  func() []byte // compressed; made once, on the first use
-}
+// maxScrapes bounds the scrapes at the same time, and so the memory of gatherings whose clients are slow (OBS-65).
+const maxScrapes = 8
 
-// pieces yields the text piece by piece.
-func (x *encodedScrape) pieces(yield func([]byte) bool) {
-	for _, s := range x.sections {
-		if !s.pieces(yield) {
-			return
-		}
-	}
-}
-
-// scraper makes the scrapes of a cluster, one at a time, and keeps what the next one can use.
-type scraper struct {
-	m         *Metrics
-	cluster   *loop.Cluster
-	sizes     map[string]int              // bytes of the sections of the last scrape
-	queues    map[string]*partitionQueues // of the last scrape, by partition
-	gzipBytes atomic.Int64                // of the last compressed scrape
-}
-
-// Handler answers scrapes of a cluster. Scrapes that wait together share one answer, which was begun
-// after they came (OBS-64). A partition that does not answer in time is missing, except for its
-// counters, which is counted and logged (OBS-63).
+// Handler answers scrapes of a cluster. Scrapes that wait together share one gathering, which was begun after they
+// came (OBS-64). A partition that does not answer in time is missing, except for its counters, which is counted and
+// logged (OBS-63).
 func (m *Metrics) Handler(c *loop.Cluster) http.Handler {
-	group := &coalesce.Group[*encodedScrape]{Pause: scrapePauseFactor}
-	scrapes := &scraper{m: m, cluster: c, sizes: map[string]int{}}
-	return promhttp.InstrumentMetricHandler(m.process, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		timeout := scrapeTimeout(r)
-		x, err := group.Do(r.Context(),
-			func(ctx context.Context) (*encodedScrape, error) { return scrapes.encode(ctx, timeout) })
+	group := &coalesce.Group[[]*dto.MetricFamily]{Pause: gatherPauseFactor}
+	limiter := httpserver.NewResponseLimiter(maxScrapes, new(httpserver.Counts))
+	answer := func(w http.ResponseWriter, r *http.Request) error {
+		host, _, _ := net.SplitHostPort(r.RemoteAddr)
+		release, err := limiter.Acquire(r.Context(), host)
 		if err != nil {
-			m.opt.Log.Warn("a scrape failed", zap.Error(err))
-			http.Error(w, err.Error(), http.StatusServiceUnavailable)
-			return
+			return err
 		}
-		m.writeScrape(w, r, x)
+		defer release()
+		timeout := scrapeTimeout(r)
+		families, err := group.Do(r.Context(), func(ctx context.Context) ([]*dto.MetricFamily, error) {
+			families, err := m.gather(ctx, c, timeout)
+			process, processErr := m.process.Gather()
+			families = append(families, process...)
+			slices.SortFunc(families, func(a, b *dto.MetricFamily) int { return strings.Compare(a.GetName(), b.GetName()) })
+			return families, errors.Join(err, processErr, ctx.Err())
+		})
+		if err != nil {
+			return err
+		}
+		encode(w, r, families)
+		return nil
+	}
+	return promhttp.InstrumentMetricHandler(m.process, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := answer(w, r); err != nil {
+			m.opt.Log.Warn("a scrape failed", zap.Error(err))
+			w.Header().Set("Retry-After", "1")
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		}
 	}))
 }
 
-// encode makes a scrape.
-func (c *scraper) encode(ctx context.Context, timeout time.Duration) (*encodedScrape, error) {
-	to := newExposition()
-	to.sizes = c.sizes
-	s := c.m.takeSnapshots(ctx, c.cluster, timeout)
-	s.queues = c.queues
-	s.writeWithSlot(ctx, to)
-	c.queues = s.queues
-	families, err := c.m.process.Gather()
-	if err := errors.Join(err, to.add(families)); err != nil {
-		return nil, err
-	}
-	for name, s := range to.sections {
-		c.sizes[name] = len(s.text)
-	}
-	x := &encodedScrape{sections: to.inOrder()}
-	for _, s := range x.sections {
-		x.bytes += s.bytes()
-	}
-	x.gzipped = sync.OnceValue(func() []byte {
-		text := x.gzip(int(c.gzipBytes.Load()))
-		c.gzipBytes.Store(int64(len(text)))
-		return text
-	})
-	return x, ctx.Err()
-}
-
-// writeWithSlot is writeAll with a slot for readers, which it releases even after a panic.
-func (s *scrape) writeWithSlot(ctx context.Context, to *exposition) {
-	to.slot = cpushare.Readers.Acquire(ctx)
-	defer to.slot.Release()
-	s.writeAll(to)
-}
-
-// gzipWriters have the fastest level: compressing must cost little processor time.
-var gzipWriters = sync.Pool{New: func() any {
-	z, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
-	if err != nil {
-		panic("metrics: " + err.Error()) // the level exists
-	}
-	return z
-}}
-
-// gzip compresses a scrape step by step, and yields to the scheduler in between. size is about the size
-// of the result.
-func (x *encodedScrape) gzip(size int) []byte {
-	out := bytes.NewBuffer(make([]byte, 0, size+size/16))
-	z, _ := gzipWriters.Get().(*gzip.Writer)
-	defer gzipWriters.Put(z)
-	z.Reset(out)
-	slot := cpushare.Readers.Acquire(context.Background())
+// encode answers with families, in the format and the compression that the headers of the request accept (OBS-65). Its
+// query is left out: the client library would select families by a parameter that REST does not have (OBS-11).
+func encode(w http.ResponseWriter, r *http.Request, families []*dto.MetricFamily) {
+	slot := cpushare.Readers.Acquire(r.Context())
 	defer slot.Release()
-	x.steps(func(step []byte) bool {
-		slot.Yield()
-		if _, err := z.Write(step); err != nil {
-			panic("metrics: " + err.Error()) // a write to a buffer does not fail
-		}
-		return true
-	})
-	if err := z.Close(); err != nil {
-		panic("metrics: " + err.Error())
-	}
-	return out.Bytes()
+	source := prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) { return families, nil })
+	text := promhttp.HandlerFor(source, promhttp.HandlerOpts{DisableCompression: true})
+	gzhttp.GzipHandler(text).ServeHTTP(slotWriter{w, slot}, &http.Request{Header: r.Header})
 }
 
-// stepBuffers are buffers of stepBytes.
-var stepBuffers = sync.Pool{New: func() any { b := make([]byte, 0, stepBytes); return &b }}
-
-// steps yields the text in steps of stepBytes at most. A step is valid until the next one.
-func (x *encodedScrape) steps(yield func([]byte) bool) {
-	buffer, _ := stepBuffers.Get().(*[]byte)
-	defer stepBuffers.Put(buffer)
-	text := (*buffer)[:0]
-	for piece := range x.pieces {
-		for len(piece) > 0 {
-			n := min(len(piece), stepBytes-len(text))
-			text = append(text, piece[:n]...)
-			piece = piece[n:]
-			if len(text) < stepBytes {
-				continue
-			}
-			if !yield(text) {
-				return
-			}
-			text = text[:0]
-		}
-	}
-	if len(text) > 0 {
-		yield(text)
-	}
+// slotWriter releases the slot for each write, which may wait for the client. So other readers have their turn.
+type slotWriter struct {
+	http.ResponseWriter
+	slot *cpushare.Slot
 }
 
-const (
-	stepBytes  = 32 << 10 // that are compressed or written at once
-	largeBytes = 64 << 10 // a longer answer is a large answer
-	textType   = "text/plain; version=0.0.4; charset=utf-8"
-)
+// Write implements io.Writer.
+func (w slotWriter) Write(text []byte) (int, error) {
+	w.slot.Release()
+	defer w.slot.Reacquire()
+	return w.ResponseWriter.Write(text)
+}
 
-// writeScrape writes a scrape, compressed if the client accepts gzip (OBS-65).
-func (m *Metrics) writeScrape(w http.ResponseWriter, r *http.Request, x *encodedScrape) {
-	head := w.Header()
-	head.Set("Content-Type", textType)
-	head.Add("Vary", "Accept-Encoding")
-	if x.bytes > largeBytes {
-		host, _, _ := net.SplitHostPort(r.RemoteAddr)
-		release, err := m.opt.LargeAnswers.Acquire(r.Context(), host)
-		if err != nil {
-			head.Set("Retry-After", "1")
-			http.Error(w, err.Error(), http.StatusServiceUnavailable)
-			return
-		}
-		defer release()
-	}
-	write := func(step []byte) bool {
-		_, err := w.Write(step)
-		return err == nil // else the client has disconnected
-	}
-	if !httpserver.AcceptsGzip(r) {
-		head.Set("Content-Length", strconv.Itoa(x.bytes))
-		w.WriteHeader(http.StatusOK)
-		x.steps(write)
-		return
-	}
-	head.Set("Content-Encoding", "gzip")
-	text := x.gzipped()
-	head.Set("Content-Length", strconv.Itoa(len(text)))
-	w.WriteHeader(http.StatusOK)
-	for step := range slices.Chunk(text, stepBytes) {
-		if !write(step) {
-			return
-		}
-	}
+// gather returns the families of the scheduler, in no order.
+func (m *Metrics) gather(ctx context.Context, c *loop.Cluster, timeout time.Duration) ([]*dto.MetricFamily, error) {
+	s := m.takeSnapshots(ctx, c, timeout)
+	runs, err := m.gatherRuns()
+	slot := cpushare.Readers.Acquire(ctx)
+	defer slot.Release()
+	to := newGathering(slot)
+	s.writeAll(to)
+	return slices.AppendSeq(runs, maps.Values(to.families)), err
 }
 
 // scrapeTimeout returns how long partitions may take to answer.
@@ -226,9 +122,8 @@ type scrape struct {
 	m        *Metrics
 	at       time.Time
 	counters map[string]*partitionCounters
-	snaps    []*scheduler.Snapshot       // of the partitions that have answered
-	health   map[string]loop.Health      // of all partitions
-	queues   map[string]*partitionQueues // of the last scrape, by partition; then of this one
+	snaps    []*scheduler.Snapshot  // of the partitions that have answered
+	health   map[string]loop.Health // of all partitions
 }
 
 // takeSnapshots requests the snapshots of all partitions concurrently, so that a partition that does
@@ -249,8 +144,8 @@ func (m *Metrics) takeSnapshots(ctx context.Context, c *loop.Cluster, timeout ti
 			s.snaps = append(s.snaps, snap)
 		}
 	}
-	m.mu.RLock()
-	defer m.mu.RUnlock()
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	s.counters = maps.Clone(m.counters)
 	return s
 }

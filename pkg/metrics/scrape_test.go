@@ -117,6 +117,76 @@ func TestScrape_IsGzippedOnce(t *testing.T) {
 	})
 }
 
+// Prometheus prefers OpenMetrics, which would rename counters.
+func TestScrape_IsTextInTheFormatOfPrometheus(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		out := newFixture(t, clusterYAML).scrape("Accept", "application/openmetrics-text;version=1.0.0;q=0.5,"+
+			"text/plain;version=0.0.4;q=0.4,*/*;q=0.1")
+		assert.Equal(t, out.Header().Get("Content-Type"), "text/plain; version=0.0.4; charset=utf-8; escaping=underscores")
+		assert.Assert(t, strings.Contains(out.Body.String(), "\n# TYPE canopy_events_total counter\n"))
+	})
+}
+
+// clientWriter calls a function in place of each write to a client.
+type clientWriter struct {
+	http.ResponseWriter
+	write func()
+}
+
+func (w clientWriter) Write(text []byte) (int, error) {
+	w.write()
+	return len(text), nil
+}
+
+// Clients that do not read take no more than their share of the scrapes at a time (OBS-65).
+func TestScrape_TooManyAreRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newFixture(t, clusterYAML)
+		handler, read := w.metrics.Handler(w.Cluster), make(chan struct{})
+		scrape := func(host string, write func()) *httptest.ResponseRecorder {
+			out := httptest.NewRecorder()
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil)
+			r.RemoteAddr = host + ":1"
+			handler.ServeHTTP(clientWriter{out, write}, r)
+			return out
+		}
+		for range 6 {
+			go scrape("10.0.0.1", func() { <-read })
+		}
+		synctest.Wait()
+		began := time.Now()
+		out := scrape("10.0.0.1", func() {})
+		assert.Equal(t, out.Code, http.StatusServiceUnavailable)
+		assert.Equal(t, out.Header().Get("Retry-After"), "1")
+		assert.Equal(t, time.Since(began), 5*time.Second)
+		assert.Equal(t, w.logs.FilterMessage("a scrape failed").Len(), 1)
+		assert.Equal(t, scrape("10.0.0.2", func() {}).Code, http.StatusOK)
+		close(read)
+		synctest.Wait()
+		assert.Equal(t, scrape("10.0.0.1", func() {}).Code, http.StatusOK)
+	})
+}
+
+// A scrape that panics, as net/http does it for a client that has left, holds nothing afterwards.
+func TestScrape_ReleasesItsShareOnPanic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newFixture(t, clusterYAML)
+		handler := w.metrics.Handler(w.Cluster)
+		scrape := func(write func()) (panicked any) {
+			defer func() { panicked = recover() }()
+			handler.ServeHTTP(clientWriter{httptest.NewRecorder(), write},
+				httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
+			return nil
+		}
+		for range 20 {
+			assert.Equal(t, scrape(func() { panic(http.ErrAbortHandler) }), http.ErrAbortHandler)
+		}
+		written := 0
+		assert.Equal(t, scrape(func() { written++ }), nil)
+		assert.Assert(t, written > 0)
+	})
+}
+
 // The only problems that promlint finds are names of YuniKorn.
 func TestScrape_MetricNamesPassPromlint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -1,10 +1,6 @@
 package metrics
 
-import (
-	"maps"
-	"slices"
-	"time"
-)
+import "time"
 
 // Security has the counts of access.
 type Security struct {
@@ -23,14 +19,12 @@ var (
 )
 
 // writeSecurity writes the families of access (SEC-13).
-func (s *scrape) writeSecurity(to *exposition) {
+func (s *scrape) writeSecurity(to *gathering) {
 	if s.m.security == nil {
 		return
 	}
 	c := s.m.security()
-	for _, reason := range slices.Sorted(maps.Keys(c.Refused)) {
-		to.value(accessRefused, float64(c.Refused[reason]), reason)
-	}
+	to.countsByLabel(accessRefused, c.Refused)
 	if !c.CertificateExpires.IsZero() {
 		to.value(certificateExpires, float64(c.CertificateExpires.Unix()))
 	}
