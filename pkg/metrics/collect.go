@@ -60,11 +60,11 @@ func writeCounters(to partitionWriter, t *partitionCounters, ended endedCounts) 
 	writeByLabel(to, nominationsEnded, t.nominationsEnded[:], nominationEndLabels[:], len(nominationEndLabels)-1)
 	cycles := t.cycles.snapshot()
 	for _, cycle := range slices.Sorted(maps.Keys(cycles)) {
-		to.value(preemptionCycles, float64(cycles[cycle]), cycle)
+		to.value(preemptionCycles, float64(cycles[cycle][0]), cycle)
 	}
 	for _, queue := range slices.Sorted(maps.Keys(ended)) {
 		for how, n := range ended[queue] {
-			to.value(queueEnded, float64(n), string(queue), endedLabels[how])
+			to.value(queueEnded, float64(n), queue, endedLabels[how])
 		}
 	}
 }

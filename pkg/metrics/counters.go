@@ -36,8 +36,8 @@ type partitionCounters struct {
 	preemptions, victims                [len(reasonLabels)]atomic.Uint64
 	nominationsEnded                    [len(nominationEndLabels)]atomic.Uint64
 	scrapesMissed                       atomic.Uint64
-	ended                               endedApplications
-	cycles                              cycleCounts
+	ended                               boundedCounts[[endedStates]uint64] // applications by queue
+	cycles                              boundedCounts[[1]uint64]
 }
 
 // count counts one effect. It is called for every placement, and does not allocate memory (OBS-62).
@@ -78,10 +78,10 @@ func (t *partitionCounters) countState(e scheduler.ApplicationUpdated) {
 		t.appsAccepted.Add(1)
 	case lifecycle.Completed:
 		t.appsCompleted.Add(1)
-		t.ended.add(e.Queue, endedCompleted)
+		t.ended.add(maxEndedQueues, string(e.Queue), endedCompleted)
 	case lifecycle.Failed:
 		t.appsFailed.Add(1)
-		t.ended.add(e.Queue, endedFailed)
+		t.ended.add(maxEndedQueues, string(e.Queue), endedFailed)
 	}
 }
 
@@ -106,7 +106,7 @@ func (t *partitionCounters) countEvent(e *scheduler.Event) {
 			t.asksRefused.Add(1)
 		}
 	case scheduler.EventPreemptionCycle:
-		t.cycles.add(e.Cycle.String())
+		t.cycles.add(maxCycles, e.Cycle.String(), 0)
 	}
 }
 

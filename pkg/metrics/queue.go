@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
-	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -60,7 +59,7 @@ func (w *queueWriter) applications(path string, states *[stateCount]int) {
 			w.count(queueApplications, states[state], path, word)
 		}
 	}
-	for how, n := range w.ended[objects.QueuePath(path)] {
+	for how, n := range w.ended[path] {
 		w.value(queueApplications, float64(n), path, endedLabels[how])
 	}
 }

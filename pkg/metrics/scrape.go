@@ -36,7 +36,7 @@ const (
 const gatherPauseFactor = 3
 
 // maxScrapes bounds the scrapes at the same time, and so the memory of gatherings whose clients are slow (OBS-65).
-const maxScrapes = 8
+const maxScrapes = 4
 
 // Handler answers scrapes of a cluster. Scrapes that wait together share one gathering, which was begun after they
 // came (OBS-64). A partition that does not answer in time is missing, except for its counters, which is counted and
