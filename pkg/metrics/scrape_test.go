@@ -150,7 +150,7 @@ func TestScrape_TooManyAreRefused(t *testing.T) {
 			handler.ServeHTTP(clientWriter{out, write}, r)
 			return out
 		}
-		for range 6 {
+		for range 3 {
 			go scrape("10.0.0.1", func() { <-read })
 		}
 		synctest.Wait()
