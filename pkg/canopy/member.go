@@ -124,7 +124,7 @@ func (o *Options) checkTerm() error {
 	if err != nil {
 		return err
 	}
-	return page.close()
+	return page.Close()
 }
 
 // withAdvertised adds the name in the URL of this member, to which standbys redirect, to the names that it answers for.
@@ -152,6 +152,7 @@ func (m *Member) run() {
 	m.campaign.Resume()
 	var seen election.Status
 	var resume <-chan time.Time
+	var over *election.Term // the last term; the status may have it until the campaign has heard that it is over
 	for {
 		status := m.campaign.Status()
 		m.report(seen, status)
@@ -159,7 +160,7 @@ func (m *Member) run() {
 		m.standby.observe(status.Leader, status.Epoch)
 		term := m.current.Load()
 		switch {
-		case term == nil && status.Term != nil && m.ctx.Err() == nil:
+		case term == nil && status.Term != nil && status.Term != over && m.ctx.Err() == nil:
 			term = m.begin(status.Term)
 		case term != nil && status.Term != term.Term:
 			term.cancel()
@@ -173,6 +174,7 @@ func (m *Member) run() {
 		case <-resume:
 			m.campaign.Resume()
 		case <-ended:
+			over = term.Term
 			resume = m.afterTerm(term)
 			if m.ctx.Err() != nil {
 				return
