@@ -100,7 +100,7 @@ func (s *Server) closeAll() {
 		s.closing.step("the store of usage", func() { s.closing.err = errors.Join(s.closing.err, s.usage.Close()) })
 	}
 	s.closing.step("the user directories", s.users.Close)
-	_ = s.page.close() // it was only read
+	_ = s.page.Close() // it was only read
 }
 
 // wait waits until everything has ended, but not longer than timeout; 0: the default one. what

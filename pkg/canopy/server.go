@@ -40,7 +40,7 @@ type Server struct {
 	term *serverTerm // nil: the Server leads no group
 
 	// opened before the scheduler runs, and closed after it
-	page     page
+	page     webui.Site
 	security *security
 	users    *usergroup.Resolvers
 	store    configStore  // nil: the history is not stored
@@ -186,7 +186,7 @@ func (s *Server) discard(err error) error {
 	if s.usage != nil {
 		err = errors.Join(err, s.usage.Close())
 	}
-	return errors.Join(err, s.switched.Close(), s.listeners.close(), s.page.close())
+	return errors.Join(err, s.switched.Close(), s.listeners.close(), s.page.Close())
 }
 
 // schedule starts the scheduler, with all that observes it.
@@ -252,7 +252,7 @@ func (s *Server) offer(counts *httpserver.Counts, large *httpserver.ResponseLimi
 		rest.Recording = s.recorded.store.Ended
 	}
 	mount := func(site webui.Site, h http.Handler) http.Handler { return s.term.withEpoch(webui.Mount(site, h)) }
-	s.handler = mount(s.page.site, webservice.Handler(s.engine.Cluster(), rest))
+	s.handler = mount(s.page, webservice.Handler(s.engine.Cluster(), rest))
 	if opt.GRPC.Address != "" {
 		s.grpcState = health.NewServer()
 		s.grpcState.SetServingStatus(rmproxy.ServiceName, healthpb.HealthCheckResponse_SERVING)

@@ -1,7 +1,6 @@
 package webservice
 
 import (
-	"bytes"
 	"compress/gzip"
 	"io"
 	"net"
@@ -9,33 +8,44 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/klauspost/compress/gzhttp"
 	"go.uber.org/zap"
 
 	"github.com/canopy-scheduler/canopy/internal/server/cpushare"
-	"github.com/canopy-scheduler/canopy/internal/server/httpserver"
 )
 
-// An answer is encoded while it is sent. One of up to a page is sent at once; a longer one waits for admission as a
-// large answer, and is then sent page by page (OBS-85).
+// An answer is encoded, and compressed, while it is sent. One of up to a page is sent at once; a longer one waits for
+// admission as a large answer, and is then sent page by page (OBS-85).
 const (
 	slotBytes    = 4 << 10  // more text is encoded with a slot for readers only
 	minGzipBytes = 1400     // a shorter answer fits one packet uncompressed
 	pageBytes    = 64 << 10 // of one write
 )
 
+// compressed compresses the answers of a handler for clients that accept gzip (OBS-15), at the fastest level:
+// compressing must cost little processor time.
+var compressed = func() func(http.Handler) http.HandlerFunc {
+	wrap, err := gzhttp.NewWrapper(gzhttp.MinSize(minGzipBytes), gzhttp.CompressionLevel(gzip.BestSpeed),
+		gzhttp.EnableZstd(false))
+	if err != nil {
+		panic("webservice: " + err.Error()) // the options are constant
+	}
+	return wrap
+}()
+
 var pageBuffers = sync.Pool{New: func() any { p := make([]byte, 0, pageBytes); return &p }}
 
 // answerWriter sends what is written to it as the body of an answer.
 type answerWriter struct {
 	s      *service
-	w      http.ResponseWriter
+	client http.ResponseWriter
+	w      http.ResponseWriter // compresses what goes to client, for one that accepts it
 	r      *http.Request
 	status int
 	kind   string // the content type
 
 	text    []byte         // not sent yet, at most a page
 	slot    *cpushare.Slot // nil: the answer is short so far
-	gzip    *compressor    // of a large answer; nil: it is sent as it is
 	release func()         // ends a large answer; nil: it is none so far
 	err     error          // why nothing more is sent: the answer was not admitted, or is not read
 }
@@ -45,12 +55,27 @@ func (s *service) write(w http.ResponseWriter, r *http.Request, status int, kind
 	encode func(io.Writer) error) {
 	buffer, _ := pageBuffers.Get().(*[]byte)
 	defer pageBuffers.Put(buffer)
-	p := &answerWriter{s: s, w: w, r: r, status: status, kind: kind, text: (*buffer)[:0]}
+	p := &answerWriter{s: s, client: w, r: r, status: status, kind: kind, text: (*buffer)[:0]}
 	defer p.close()
-	if err := encode(p); err != nil && p.err == nil {
-		panic("webservice: " + err.Error()) // every body can be encoded
-	}
-	p.end()
+	compressed(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		p.w = w
+		if err := encode(p); err != nil && p.err == nil {
+			panic("webservice: " + err.Error()) // every body can be encoded
+		}
+		p.end()
+	})).ServeHTTP(slotlessWriter{w, p}, r)
+}
+
+// slotlessWriter writes to the client of an answer without its slot: a write may wait.
+type slotlessWriter struct {
+	http.ResponseWriter
+	p *answerWriter
+}
+
+// Write implements io.Writer.
+func (w slotlessWriter) Write(text []byte) (n int, err error) {
+	w.p.withoutSlot(func() { n, err = w.ResponseWriter.Write(text) })
+	return n, err
 }
 
 // writeText answers with a text.
@@ -68,9 +93,6 @@ func (p *answerWriter) close() {
 		return
 	}
 	p.release()
-	if p.gzip != nil {
-		compressors.Put(p.gzip)
-	}
 	if cause := recover(); cause != nil {
 		panic(http.ErrAbortHandler)
 	}
@@ -84,7 +106,7 @@ func (p *answerWriter) Write(text []byte) (int, error) {
 	p.slot.Yield()
 	for rest := text; len(rest) > 0; {
 		if len(p.text) == pageBytes {
-			p.send(false)
+			p.send()
 		}
 		if p.err != nil {
 			return 0, p.err
@@ -96,16 +118,12 @@ func (p *answerWriter) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// send sends the page as a part of a large answer. last: it is the last part.
-func (p *answerWriter) send(last bool) {
+// send sends the page as a part of a large answer.
+func (p *answerWriter) send() {
 	if p.release == nil && !p.begin() {
 		return
 	}
-	out := p.text
-	if p.gzip != nil {
-		out = p.gzip.compress(p.text, last)
-	}
-	p.withoutSlot(func() { _, p.err = p.w.Write(out) })
+	_, p.err = p.w.Write(p.text)
 	p.logUnread()
 	p.text = p.text[:0]
 }
@@ -122,8 +140,8 @@ func (p *answerWriter) begin() bool {
 	p.withoutSlot(func() {
 		var release func()
 		if release, p.err = p.s.opt.LargeAnswers.Acquire(p.r.Context(), clientHost(p.r)); p.err != nil {
-			p.w.Header().Set("Retry-After", "1")
-			p.s.fail(p.w, p.r, p.err)
+			p.client.Header().Set("Retry-After", "1")
+			p.s.fail(p.client, p.r, p.err)
 			return
 		}
 		p.release = release
@@ -131,11 +149,7 @@ func (p *answerWriter) begin() bool {
 	if p.err != nil {
 		return false
 	}
-	h := p.setHeaders()
-	if httpserver.AcceptsGzip(p.r) {
-		h.Set("Content-Encoding", "gzip")
-		p.gzip = newCompressor()
-	}
+	p.w.Header().Set("Content-Type", p.kind)
 	p.w.WriteHeader(p.status)
 	return true
 }
@@ -145,35 +159,14 @@ func (p *answerWriter) end() {
 	switch {
 	case p.err != nil:
 	case p.release != nil:
-		p.send(true)
-	case p.slot != nil:
-		p.withoutSlot(p.sendShort)
-	default:
-		p.sendShort()
+		p.send()
+	default: // the whole answer is at most a page
+		p.w.Header().Set("Content-Type", p.kind)
+		p.w.Header().Set("Content-Length", strconv.Itoa(len(p.text)))
+		p.w.WriteHeader(p.status)
+		_, p.err = p.w.Write(p.text)
+		p.logUnread()
 	}
-}
-
-// sendShort sends the whole answer, which is at most a page.
-func (p *answerWriter) sendShort() {
-	h := p.setHeaders()
-	if len(p.text) >= minGzipBytes && httpserver.AcceptsGzip(p.r) {
-		h.Set("Content-Encoding", "gzip")
-		c := newCompressor()
-		defer compressors.Put(c)
-		p.text = c.compress(p.text, true)
-	}
-	h.Set("Content-Length", strconv.Itoa(len(p.text)))
-	p.w.WriteHeader(p.status)
-	_, p.err = p.w.Write(p.text)
-	p.logUnread()
-}
-
-// setHeaders sets the headers that all answers have.
-func (p *answerWriter) setHeaders() http.Header {
-	h := p.w.Header()
-	h.Set("Content-Type", p.kind)
-	h.Add("Vary", "Accept-Encoding")
-	return h
 }
 
 // logUnread logs that the client has not read its answer, if it has not.
@@ -189,39 +182,4 @@ func clientHost(r *http.Request) string {
 		return name
 	}
 	return r.RemoteAddr
-}
-
-// compressor compresses an answer into a buffer. It has 1 MB and the fastest level, since compressing must cost little
-// processor time.
-type compressor struct {
-	*gzip.Writer
-	out bytes.Buffer
-}
-
-var compressors = sync.Pool{New: func() any {
-	w, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
-	if err != nil {
-		panic("webservice: " + err.Error()) // the level exists
-	}
-	return &compressor{Writer: w}
-}}
-
-// newCompressor returns a compressor at the begin of its stream.
-func newCompressor() *compressor {
-	c, _ := compressors.Get().(*compressor)
-	c.Reset(&c.out)
-	return c
-}
-
-// compress returns the compressed text as far as the stream has it, until the next call. last: the stream ends.
-func (c *compressor) compress(text []byte, last bool) []byte {
-	c.out.Reset()
-	_, err := c.Write(text)
-	if err == nil && last {
-		err = c.Close()
-	}
-	if err != nil {
-		panic("webservice: " + err.Error()) // a write to a buffer does not fail
-	}
-	return c.out.Bytes()
 }
