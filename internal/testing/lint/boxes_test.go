@@ -3,6 +3,8 @@ package lint
 import (
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -314,4 +316,19 @@ func TestExamples_AvoidCore(t *testing.T) {
 			want: []string{"an example imports " + module + "/pkg/objects from the pure core"},
 		},
 	})
+}
+
+// make race runs the tests of every package that may have goroutines.
+func TestRace_HasEveryBoxWithGoroutines(t *testing.T) {
+	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	assert.NilError(t, err)
+	_, list, _ := strings.Cut(string(makefile), "\nRACE := ")
+	list, _, _ = strings.Cut(list, "\n\n")
+	for _, b := range boxes {
+		for _, tree := range b.trees {
+			parent := tree[:strings.LastIndexByte(tree, '/')]
+			assert.Check(t, b.pure || b.name == "testing" || strings.Contains(list, "./"+tree+"/...") ||
+				strings.Contains(list, "./"+parent+"/..."), "%s is not in RACE of the Makefile", tree)
+		}
+	}
 }
