@@ -78,7 +78,7 @@ func (c Check) RefusalWithout(n *Node, gone []Gone) Refusal {
 }
 
 // spreadAllows reports whether the spread constraints of k allow n: the node has their labels, and its domain would not
-// exceed the lowest count by more than the maximal skew.
+// exceed the lowest count by more than the max skew.
 func (k *Kind) spreadAllows(n *Node, gone []Gone) bool {
 	for i := range k.spread {
 		if c := &k.spread[i]; !c.allows(n.domain(c.topology), gone) {

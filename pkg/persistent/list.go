@@ -1,7 +1,7 @@
 // Package persistent has a sorted list that is cheap to publish again after a few changes.
 //
-// A Builder is changed in place. The Lists that it publishes never change: they share pages with the Builder,
-// which copies a page before it changes a published one. So a change costs one page however long the list is,
+// A Builder is changed in place. The Lists that it publishes never change: they share pages with the Builder, which
+// copies a page before it changes a published one (copy-on-write). So a change costs one page however long the list is,
 // publishing is nearly free, and two consecutive Lists share all pages without a change (ADR 32).
 package persistent
 

@@ -11,7 +11,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// CycleDetector counts how often resources move between leaves by preemption, and detects cycles (PRE-103).
+// CycleDetector counts how often resources move between leaves by preemption, and detects cycles, a livelock in which
+// leaves preempt each other in turn without progress (PRE-103).
 // Resources move from the leaf of a victim to the leaf of the preemptor, and back when the nomination of the
 // preemptor is given up. When each move of a circle of leaves has happened often enough, the cycle is reported,
 // and its neighbours are put in a cool-down: neither may preempt the other (PRE-105).

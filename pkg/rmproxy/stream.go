@@ -146,8 +146,8 @@ func (l *rmStream) handle(b []byte, m *request) error {
 	if err != nil {
 		return err
 	}
-	// A core that is behind makes the RM wait: unread messages fill the flow-control window of
-	// the stream.
+	// Back-pressure: a core that is behind makes the RM wait, as unread messages fill the flow-control window of the
+	// stream.
 	if err := l.p.waitForMailboxes(l.ctx); err != nil {
 		return err
 	}

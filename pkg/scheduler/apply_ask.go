@@ -11,8 +11,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
-// submitAsk adds an ask without a priority class. For the key of a known ask or allocation of the same
-// application only the amounts change.
+// submitAsk adds an ask without a priority class. It is idempotent: for the key of a known ask or allocation of the
+// same application only the amounts change.
 func (c *Core) submitAsk(now time.Time, ask *objects.Ask) {
 	c.submitAskOfClass("", now, ask)
 }

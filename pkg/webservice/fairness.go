@@ -10,7 +10,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
-// When a queue is starved (USG-5).
+// Starvation: when a queue is starved (USG-5).
 const (
 	starvedWait = time.Minute // its oldest pending ask waits for this time or longer
 	starvedPart = 0.9         // and it has less than this part of what it is owed

@@ -32,7 +32,7 @@ func Margin(ttl time.Duration) time.Duration { return max(ttl/marginShare, minMa
 // Invariant: once the Candidate has noticed that the deadline has passed, MaySend is never true again. What noticed the
 // end before may see it true once more, if the answer to a renewal has come just then; the lease is held.
 type Term struct {
-	epoch    int64
+	epoch    int64        // the fencing token: it rises from term to term (HA-6)
 	deadline atomic.Int64 // an Instant; the lowest one when the term has ended
 }
 

@@ -8,7 +8,7 @@ import (
 
 // A shim in the same process calls the API server once for each placement, all at the same time: more calls than one
 // connection has streams for make the client open further ones, each with a handshake of TLS, which costs both sides
-// more than the calls do. So there may be a limit of the placements in a second for such a shim (RMI-82).
+// more than the calls do. So there may be a rate limit of placements for such a shim (RMI-82).
 //
 // It is a token bucket that is refilled whole before it is used again: the loop is woken once for placementBurst
 // placements, where a bucket that is used token by token, such as that of golang.org/x/time/rate, would wake it for
