@@ -24,7 +24,6 @@ type partitionHealth struct {
 	snap      *scheduler.Snapshot // nil: the partition did not answer
 	health    loop.Health         // from memory
 	answerErr error               // why there is no snapshot, or no progress
-	agree     bool                // applications and nodes of snap have the same allocations
 	removed   bool                // a reload has just removed it
 
 	recordingErr error // why it is not recorded any more
@@ -53,7 +52,6 @@ func (s *service) checkHealth(ctx context.Context) (any, error) {
 	now := s.opt.Now()
 	for i := range all {
 		x := &all[i]
-		x.agree = x.snap == nil || agree(x.snap, slot)
 		if !x.removed {
 			body.Audits = append(body.Audits, viewAudit(x.name, x.health.Audit, now))
 		}

@@ -7,14 +7,14 @@ import (
 	"time"
 
 	"github.com/canopy-scheduler/canopy/internal/server/cpushare"
-	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
 // The checks of the health of a scheduler (OBS-51). They look at the state and keep none: a state that
-// is right again is healthy again. YuniKorn also checks counters of scheduling errors and failed nodes,
-// which never decrease, so one bad request makes it unhealthy until the restart (OBS-53). Canopy has no
-// reservations to check.
+// is right again is healthy again. The audit recounts what YuniKorn checks one by one: negative resources, capacities
+// that do not add up, allocations that only a node or only an application knows. YuniKorn also checks counters of
+// scheduling errors and failed nodes, which never decrease, so one bad request makes it unhealthy until the restart
+// (OBS-53).
 
 // check is a check of one partition.
 type check struct {
@@ -35,16 +35,6 @@ var checks = []check{
 				f.add("%v", x.health.Audit.Err)
 			}
 		}},
-	{"Negative resources", "Check for negative resources in the partitions", false, withSnapshot(negativeInQueues)},
-	{"Negative resources", "Check for negative resources in the nodes", false, withSnapshot(negativeOnNodes)},
-	{"Consistency of data", "Check that the capacity of a partition is the sum of its nodes", false,
-		withSnapshot(capacityMismatch)},
-	{"Consistency of data", "Check that the capacity of a node is allocated, occupied or available", false,
-		withSnapshot(nodeMismatches)},
-	{"Orphan allocation on node check", "Check that every allocation on a node is known to its application", false,
-		orphansOnNodes},
-	{"Orphan allocation on app check", "Check that every allocation of an application is known to its node", false,
-		orphansOfApplications},
 	{"Preemption cool-downs", "Name leaf queues that may not preempt each other because of a preemption cycle; a warning",
 		true, withSnapshot(queuesInCoolDown)},
 	{"Overdue victims", "Name victims whose termination is not confirmed within the nomination timeout; a warning", true,
@@ -100,61 +90,24 @@ func (f *findings) String() string {
 	return text
 }
 
-func negativeInQueues(s *scheduler.Snapshot, f *findings) {
-	reportNegative(f, "%s%s %v", "", "capacity", s.Capacity)
-	eachQueue(s.Root, f.slot, func(q *scheduler.QueueView) {
-		reportNegative(f, "queue %s has %s %v", string(q.Path), "allocated", q.Allocated)
-		reportNegative(f, "queue %s has %s %v", string(q.Path), "pending", q.Pending)
-	})
-}
-
-// negativeOnNodes leaves out available resources: a node that shrank below its allocations has
-// negative ones, which is no fault.
-func negativeOnNodes(s *scheduler.Snapshot, f *findings) {
-	for n := range s.Nodes.All() {
-		f.slot.Yield()
-		reportNegative(f, "node %s has%s %v", string(n.ID), "", n.Total)
-		reportNegative(f, "node %s has %s %v", string(n.ID), "allocated", n.Allocated)
-		reportNegative(f, "node %s has %s %v", string(n.ID), "occupied", n.Occupied)
-	}
-}
-
-// reportNegative reports amounts that have a negative one. Only then is the format filled in.
-func reportNegative(f *findings, format, of, what string, a resources.Amounts) {
-	if a.HasNegative() {
-		f.add(format, of, what, a)
-	}
-}
-
-func capacityMismatch(s *scheduler.Snapshot, f *findings) {
-	var sum resources.Total
-	for n := range s.Nodes.All() {
-		f.slot.Yield()
-		sum.Add(n.Total)
-	}
-	if !sum.Equal(s.Capacity) {
-		f.add("its capacity is %v, but its nodes have %v", s.Capacity, sum.Amounts())
-	}
-}
-
-func nodeMismatches(s *scheduler.Snapshot, f *findings) {
-	var left resources.Total
-	for n := range s.Nodes.All() {
-		f.slot.Yield()
-		left.Reset()
-		left.Add(n.Total)
-		left.Sub(n.Allocated)
-		left.Sub(n.Occupied)
-		if !left.Equal(n.Available) {
-			f.add("node %s has %v available, but should have %v", n.ID, n.Available, left.Amounts())
-		}
-	}
-}
-
 func queuesInCoolDown(s *scheduler.Snapshot, f *findings) {
 	for _, p := range s.CoolDowns {
 		f.add("queues %s and %s until %s", p.A, p.B, p.Until.UTC().Format(time.RFC3339))
 	}
+}
+
+func overdueVictims(snap *scheduler.Snapshot, f *findings) {
+	eachQueue(snap.Root, f.slot, func(q *scheduler.QueueView) {
+		for a := range q.Applications.All() {
+			f.slot.Yield()
+			for w := range a.Allocations.All() {
+				if w.Overdue {
+					f.add("allocation %s of application %s was preempted at %s and is still on node %s", w.Ask.Key, a.ID,
+						w.PreemptedAt.UTC().Format(time.RFC3339), w.Node)
+				}
+			}
+		}
+	})
 }
 
 func eachQueue(q *scheduler.QueueView, slot *cpushare.Slot, do func(*scheduler.QueueView)) {

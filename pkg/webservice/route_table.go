@@ -364,7 +364,7 @@ var healthRoutes = routeSection{"Health and metrics", []routeInfo{
 		errors:      []int{http.StatusServiceUnavailable},
 		errorBodies: map[int]any{http.StatusServiceUnavailable: dao.Ready{}}, example: "/readyz"},
 	{pattern: "GET /ws/v1/scheduler/healthcheck", serve: read((*service).healthCheck), origin: yunikornRoute,
-		summary: "Ten checks of the scheduler; status 200 whatever they find", answer: dao.HealthCheck{},
+		summary: "The checks of the scheduler; status 200 whatever they find", answer: dao.HealthCheck{},
 		example: "/ws/v1/scheduler/healthcheck"},
 	{pattern: "GET /ws/v1/metrics", serve: raw((*service).metrics), needs: metrics, origin: yunikornRoute,
 		summary: "The metrics, for Prometheus", media: []string{textType}},

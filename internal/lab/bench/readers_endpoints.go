@@ -24,7 +24,7 @@ func (p *pollJob) endpoints() []endpoint {
 	return []endpoint{
 		{path: "/healthz", want: map[string][2]int{"healthy": exactly(1)}},
 		{path: "/readyz", want: map[string][2]int{"ready": exactly(1)}},
-		{path: "/ws/v1/scheduler/healthcheck", want: map[string][2]int{"Healthy": exactly(1), "Name": within(5, 50)}},
+		{path: "/ws/v1/scheduler/healthcheck", want: map[string][2]int{"Healthy": exactly(1), "Name": within(4, 50)}},
 		{path: "/ws/v1/partitions", want: map[string][2]int{"nodeSortingPolicy": exactly(1)}},
 		{path: "/ws/v1/clusters", want: map[string][2]int{"clusterName": exactly(1)}},
 		{path: "/ws/v1/resourcemanagers", want: map[string][2]int{"rmID": exactly(1)}},
