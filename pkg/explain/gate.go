@@ -92,6 +92,7 @@ func (f Figure) Missing() resources.Quantity { return resources.SubSaturated(f.R
 type Facts struct {
 	Listening    bool                          // a resource manager receives decisions
 	Draining     bool                          // the partition is being removed, and no node may join
+	Allows       func(*objects.Node) bool      // other allocations leave the node to the ask; nil: they refuse none to any
 	Predicates   bool                          // a resource manager has predicates
 	RefusedUntil func(*objects.Node) time.Time // when a node that has refused the ask may get it again; nil: none has
 	RetryAt      time.Time                     // when refused asks are tried again

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/canopy-scheduler/canopy/pkg/affinity"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
@@ -59,7 +58,7 @@ func (q *question) nodeGates() {
 		g.Refusing, g.Until = s.refusing, s.refusedUntil
 	}
 	q.add(g, changes...)
-	if q.part.Affinity().MayRefuse() {
+	if q.facts.Allows != nil {
 		q.add(Gate{Kind: OtherAllocations, Closed: s.fits && !s.allowed})
 	}
 	if group := x.AskGroup(); group.WaitsForMembers() {
@@ -79,14 +78,13 @@ func (q *question) nodeGates() {
 func (q *question) survey() (s nodeSurvey) {
 	x, shape := q.ask, q.ask.Shape()
 	required, v := x.Ask().RequiredNode(), shape.Vector()
-	check := q.part.Affinity().Check(x)
 	reserved := q.part.Reservations().Of(x)
 	for n := range q.part.EachNode {
 		if required != "" && n.ID() != required {
 			continue
 		}
 		s.schedulable = s.schedulable || n.Schedulable()
-		allowed := check.Refusal(n) == affinity.Allowed
+		allowed := q.facts.Allows == nil || q.facts.Allows(n)
 		if n.RefusesOnly(shape) {
 			s.addRefusing(n, q)
 			continue

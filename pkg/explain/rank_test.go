@@ -26,7 +26,7 @@ func TestRank_AgreesWithSorting(t *testing.T) {
 			asks := e.Rank.Levels[len(e.Rank.Levels)-1]
 			assert.Equal(t, asks.Kind, explain.Asks)
 			if want := asksBefore(core.Partition(), x); !x.AskGroup().Held() && !core.Partition().Unschedulable(x) &&
-				!core.Partition().Affinity().Refused(x) {
+				!objects.Refused(core.Partition(), x) {
 				assert.Equal(t, asks.Before, want, "seed %d, ask %s", seed, key)
 			}
 			for i, l := range e.Rank.Levels {
@@ -54,7 +54,7 @@ func asksBefore(p *objects.Partition, x *objects.Allocation) (n int) {
 			continue
 		}
 		for _, y := range group.SchedulableAsks() {
-			if y != x && !p.Affinity().Refused(y) && objects.CompareSelection(y, x) < 0 {
+			if y != x && !objects.Refused(p, y) && objects.CompareSelection(y, x) < 0 {
 				n++
 			}
 		}

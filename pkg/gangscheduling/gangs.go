@@ -29,12 +29,10 @@ func New(p *objects.Partition) *Gangs {
 }
 
 // Idle reports whether there is nothing to examine before the next ask is placed.
-func (g *Gangs) Idle() bool {
-	return len(g.candidates)+len(g.refused)+len(g.replacedBy) == 0 && !g.RetryDue()
-}
+func (g *Gangs) Idle() bool { return len(g.candidates)+len(g.refused)+len(g.replacedBy) == 0 }
 
-// RetryDue reports whether a node may be allowed to an ask that waits for a placeholder, and was refused.
-func (g *Gangs) RetryDue() bool { return len(g.unavailable) > 0 && g.part.Affinity().NodesOpened() }
+// AnyUnavailable reports whether an ask that waits for a placeholder was refused every node.
+func (g *Gangs) AnyUnavailable() bool { return len(g.unavailable) > 0 }
 
 // has reports whether a is in the partition.
 func (g *Gangs) has(a *objects.Application) bool {

@@ -33,7 +33,7 @@ type AskGroup struct {
 type setbacks struct {
 	unschedulable allocationList // refused on every node, until a requeue
 	resumeAfter   askPosition    // where the next evaluation of preemption resumes; zero: at the first ask
-	// every node that the asks fit is refused to all of them, until a requeue (MarkGroupRefused)
+	// other allocations refuse every node that the asks fit to all of them, until a requeue (MarkRefused)
 	refused bool
 }
 
@@ -174,6 +174,26 @@ func (g *AskGroup) mayBePlaced() bool {
 
 // refused reports whether every node that the asks of g fit is refused to all of them, until a requeue.
 func (g *AskGroup) refused() bool { return g.setbacks != nil && g.setbacks.refused }
+
+// clearRefused reverts MarkRefused, but for the order.
+func (g *AskGroup) clearRefused() {
+	if g.setbacks != nil {
+		g.setbacks.refused = false
+		g.dropSetbacks()
+	}
+}
+
+// Constrained reports whether x has constraints on the allocations around it. Then all asks of its group have the same,
+// and the same labels: what refuses one refuses all.
+func (x *Allocation) Constrained() bool { return x.constraints() != nil }
+
+// constraints is the constraints of x on the allocations around it; nil: none.
+func (x *Allocation) constraints() *affinity.Ask {
+	if a := x.ask.Affinity(); a.Key() != "" {
+		return a
+	}
+	return nil
+}
 
 // Held reports whether the asks of g wait for placeholders of their task group (GAN-4).
 func (g *AskGroup) Held() bool { return g.hold != notHeld }

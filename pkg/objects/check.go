@@ -24,8 +24,7 @@ func (p *Partition) Check() error {
 	if got := p.UnschedulableCount(); got != c.unschedulable && !p.journal.retries.requeueRequested {
 		return fmt.Errorf("%d asks are counted as unschedulable, %d are", got, c.unschedulable)
 	}
-	for _, check := range append(c.wholeChecks(), c.checkShapes, c.checkBudgets, c.checkAffinity,
-		c.checkClassQuotas) {
+	for _, check := range append(c.wholeChecks(), c.checkShapes, c.checkBudgets, c.checkClassQuotas) {
 		if err := check(); err != nil {
 			return err
 		}

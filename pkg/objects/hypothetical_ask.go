@@ -118,7 +118,7 @@ func (p *Partition) ScanFittingNodes(x *Allocation) iter.Seq[*Node] {
 			}
 			return
 		}
-		for n := range p.journal.order.schedulable.All {
+		for n := range p.EachInOrder {
 			if n.Fits(x.shape) && !yield(n) {
 				return
 			}

@@ -151,7 +151,6 @@ type journal struct {
 	retries   retries
 	snapshots snapshotChanges
 	events    stateEvents
-	affinity  affinityChanges
 
 	attached []Consumer // in the order in which they get a change
 	wanting  [ChangeKinds][]Consumer
@@ -162,9 +161,7 @@ type journal struct {
 // consumers returns the consumers of this package. Masks and orders come first: they are right when another consumer
 // reads them.
 func (j *journal) consumers() []Consumer {
-	return []Consumer{
-		&j.order, &j.routine, &j.retries, &j.snapshots, &j.events, &j.affinity,
-	}
+	return []Consumer{&j.order, &j.routine, &j.retries, &j.snapshots, &j.events}
 }
 
 // post passes c to every consumer that wants its kind.

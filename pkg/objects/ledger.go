@@ -15,7 +15,8 @@ import (
 // application, its leaf and every ancestor, or for none of them (QUE-42).
 
 // Place binds a pending ask to the node of a decision. The node, the queues on the path, the limits
-// and max applications are checked once more (QUO-7, LIM-12). Nothing changes if there is an error.
+// and max applications are checked once more (QUO-7, LIM-12); what other allocations leave to the ask is for the caller
+// to check. Nothing changes if there is an error.
 func (p *Partition) Place(x *Allocation, n *Node, now time.Time) error {
 	if err := p.checkPlacement(x, n); err != nil {
 		return fmt.Errorf("place %s on %s: %w", x.Key(), n.ID(), err)
@@ -51,9 +52,6 @@ func (p *Partition) checkPlacement(x *Allocation, n *Node) error {
 	if !n.Fits(x.shape) && !(p.Nomination(x) == n && p.FitsNominated(x)) &&
 		!(p.Reservations().Of(x) == n && p.Reservations().Fits(x)) || !n.acceptsIf(true, x.shape) {
 		return ErrDoesNotFit
-	}
-	if !p.Affinity().Check(x).Allows(n) {
-		return ErrRefused
 	}
 	if c, blocked := x.app.Constraints().FirstBlocking(x.shape); blocked {
 		if c.Kind().AboutApplications() {

@@ -42,7 +42,9 @@ type Node struct {
 	occupied   resources.Vector // used by foreign allocations
 	attributes map[string]string
 	foreign    map[AllocationKey]*Foreign // nil: there never was one
-	tracked    *affinity.Node             // in affinityChanges.tracker; nil: it tracks nothing
+
+	// the node as package nodeselection tracks it, which keeps this; nil: it tracks nothing
+	AffinityNode *affinity.Node
 }
 
 // nodeBuffers is the storage of short vectors and masks, as appBuffers.
@@ -87,6 +89,19 @@ func (n *Node) Available() resources.Vector { return n.available }
 
 // Overcommitted reports whether the allocations on the node, foreign ones included, exceed its capacity (NOD-17).
 func (n *Node) Overcommitted() bool { return n.available.HasNegative() }
+
+// ListIndex is the index of the node among all, from 0. The removal of a node changes that of another.
+func (n *Node) ListIndex() int { return int(n.listIndex) }
+
+// InOrder reports whether the node is among those of Partition.EachInOrder, or is unschedulable and fits an ask that
+// requires it.
+func (n *Node) InOrder() bool { return n.entry.Indexed() }
+
+// FittingShapes are the shapes that fit the node. Read-only.
+func (n *Node) FittingShapes() feasibility.Mask { return n.entry.Mask }
+
+// AbbreviatedKey orders as the beginning of CompareNodes.
+func (n *Node) AbbreviatedKey() uint64 { return n.key.Abbreviate() }
 
 // Score is the score of the node in the node order; the lowest goes first.
 func (n *Node) Score() float64 { return n.key.Score }

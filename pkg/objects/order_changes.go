@@ -21,6 +21,7 @@ type ordering struct {
 	namesGivenAtRefresh uint64           // NameTable.Assigned when share denominators were set
 	refitAccounts       []*quota.Account // with space for other shapes than before, until Partition.reindex
 	fitScratch          feasibility.Mask // buffer of refitAccount
+	shapesAdded         uint64           // how many shapes the masks were given
 }
 
 func (*ordering) Wants() ChangeSet {

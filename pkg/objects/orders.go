@@ -78,5 +78,5 @@ var askGroupOrder = feasibility.NewOrder(feasibility.Order[*AskGroup]{
 var nodeOrder = feasibility.NewOrder(feasibility.Order[*Node]{
 	Compare:    func(a, b *Node) int { return policies.CompareNodes(&a.key, &b.key) },
 	Entry:      func(n *Node) *feasibility.Entry[*Node] { return &n.entry },
-	Abbreviate: func(n *Node) uint64 { return n.key.Abbreviate() },
+	Abbreviate: (*Node).AbbreviatedKey,
 })

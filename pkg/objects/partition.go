@@ -20,7 +20,6 @@ var (
 	ErrExists      = errors.New("already exists")                 // the name is in use
 	ErrOverLimit   = errors.New("over limit")                     // a decided placement above a max or a limit
 	ErrDoesNotFit  = errors.New("does not fit the node")          // a decided placement that exceeds the node
-	ErrRefused     = errors.New("is refused by affinity")         // a decided placement against CON-13
 	ErrNoResources = errors.New("contains no resources")          // no quantity is above zero
 	ErrNegative    = errors.New("contains negative resources")    // a quantity is below zero
 	ErrOverflow    = errors.New("quantities add up past 64 bits") // a total would exceed 64 bits
@@ -99,7 +98,6 @@ func NewPartitionWithOptions(conf configs.Partition, opt Options) *Partition {
 	p.names = resources.NewNameTableWithBounds(cmp.Or(opt.Names, resources.MaxNames),
 		cmp.Or(opt.AskNames, resources.MaxAskNames), p.forgetResource)
 	p.journal.order.shapes, p.journal.order.names = p.shapes, p.names
-	p.journal.affinity.nodes, p.journal.affinity.maxRefused = &p.lists.nodes, cmp.Or(opt.RefusedNodes, defaultRefusals)
 	p.journal.order.applyNodeOrder(&p.conf)
 	p.root = p.buildQueue(conf.Root, nil, true)
 	p.journal.order.root = &p.root.quota
@@ -195,6 +193,10 @@ func (p *Partition) FittingNodes(s *feasibility.Shape) iter.Seq[*Node] {
 		}
 	}
 }
+
+// EachInOrder yields the nodes in node order, which are the schedulable ones, but for those that have become so since
+// RefreshShares.
+func (p *Partition) EachInOrder(yield func(*Node) bool) { p.journal.order.schedulable.All(yield) }
 
 // FeasibleShapes sets f to the shapes for which a node and the cluster as a whole have space.
 func (p *Partition) FeasibleShapes(f *feasibility.Mask) {

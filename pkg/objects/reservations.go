@@ -280,27 +280,3 @@ func (l ReservationLedger) FreeFor(x *Allocation, n *Node, k resources.Index) re
 	}
 	return n.Free(k)
 }
-
-// RequeueUnfitting makes the asks schedulable again that fit no node any more: none is refused to them by the RM, or by
-// other allocations.
-func (l ReservationLedger) RequeueUnfitting() {
-	r := &l.p.journal.retries
-	r.parked = slices.DeleteFunc(r.parked, func(group *AskGroup) bool {
-		if l.p.FirstFittingNode(group.id.shape) != nil {
-			return false
-		}
-		group.requeue()
-		if !group.empty() {
-			group.app.reindex()
-		}
-		return true
-	})
-	c := &l.p.journal.affinity
-	c.refused = slices.DeleteFunc(c.refused, func(group *AskGroup) bool {
-		if l.p.FirstFittingNode(group.id.shape) != nil {
-			return false
-		}
-		group.requeueRefused()
-		return true
-	})
-}

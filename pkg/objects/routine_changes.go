@@ -11,7 +11,7 @@ type routineChanges struct {
 }
 
 // Routine reports whether only routine placements have changed the partition since BeginRoutine returned true.
-func (p *Partition) Routine() bool { return !p.journal.routine.other && !p.journal.requeueDue() }
+func (p *Partition) Routine() bool { return !p.journal.routine.other }
 
 // BeginRoutine reports whether nothing precedes the placement of the first feasible ask: there are no nominations,
 // preempting allocations, reservations or placeholders to replace, and all events and ended objects were taken. What
@@ -21,14 +21,13 @@ func (p *Partition) BeginRoutine() bool {
 	routine := len(p.marks.nominees) == 0 && len(p.marks.preempting) == 0 && len(p.marks.reservations.asks) == 0 &&
 		len(p.gangs.ending) == 0 && len(p.gangs.replacing) == 0 &&
 		len(j.events.applications) == 0 && len(j.events.queues) == 0 &&
-		!j.order.sharesStale && len(j.order.joining) == 0 && !j.retries.requeueRequested && !j.requeueDue()
+		!j.order.sharesStale && len(j.order.joining) == 0 && !j.retries.requeueRequested
 	j.routine.other = !routine
 	return routine
 }
 
 // Wants leaves out what a routine placement changes: the states that it changes are events, which are reported after
-// each placement; max applications are masks; nodes that it has opened are requeueDue. A waiting state only is a
-// report.
+// each placement; max applications are masks. A waiting state only is a report.
 func (*routineChanges) Wants() ChangeSet {
 	return EveryChange &^ (1<<AskRemoved | 1<<NodeUsageChanged | 1<<QueueUsageChanged | 1<<QueueRunningChanged |
 		1<<AccountUsageChanged | 1<<AccountRunningChanged | 1<<ApplicationStateChanged | 1<<RunningChanged |

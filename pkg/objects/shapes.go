@@ -46,5 +46,8 @@ func (p *Partition) addShapeToMasks(s *feasibility.Shape) {
 	if changed {
 		p.journal.order.schedulable.RebuildMasks()
 	}
-	p.journal.affinity.shapeAdded()
+	p.journal.order.shapesAdded++
 }
+
+// ShapesAdded counts the shapes that were added to the masks of nodes, without a change of the nodes.
+func ShapesAdded(p *Partition) uint64 { return p.journal.order.shapesAdded }

@@ -12,8 +12,7 @@ import (
 // a decision and before it reads a Share. It does nothing if nothing changed, and takes one pass
 // over the queues for any number of changed nodes.
 func (p *Partition) RefreshShares() {
-	if len(p.journal.order.joining) == 0 && !p.journal.order.sharesStale && !p.journal.retries.requeueRequested &&
-		!p.journal.affinity.nodesOpened && !p.journal.affinity.tracking {
+	if len(p.journal.order.joining) == 0 && !p.journal.order.sharesStale && !p.journal.retries.requeueRequested {
 		return
 	}
 	p.journal.order.indexJoining()
@@ -22,8 +21,6 @@ func (p *Partition) RefreshShares() {
 		p.journal.order.setShareDenominators(p.root, p.journal.order.clusterFairMax())
 	}
 	p.journal.retries.requeue()
-	p.Affinity().requeueRefused()
-	p.journal.affinity.sweep()
 }
 
 // clusterFairMax is the fair max of root: the capacity of the cluster (ORD-20). A resource that no
@@ -132,6 +129,7 @@ func (s *askGroups) rebuild(priorityDisabled bool) {
 			g.entry.Reset()
 			g.refreshPriorities(priorityDisabled)
 		}
+		g.clearRefused()
 		g.requeue()
 	}
 }

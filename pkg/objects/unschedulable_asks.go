@@ -1,10 +1,15 @@
 package objects
 
-import "github.com/canopy-scheduler/canopy/pkg/feasibility"
+import (
+	"slices"
+
+	"github.com/canopy-scheduler/canopy/pkg/feasibility"
+)
 
 // Unschedulable asks. Masks say which nodes fit, not what the RM refuses. An ask that the RM
 // refused on every node that it fits is unschedulable and backs off: it is not tried again until a change that
-// frees resources in a node or below a max, since placements only take resources (ASK-33, ASK-34).
+// frees resources in a node or below a max, since placements only take resources (ASK-33, ASK-34). What other
+// allocations refuse to one ask of a group they refuse to all, so the group waits as a whole: see MarkRefused.
 
 // MarkUnschedulable takes x, which the RM refused on every node that it fits, out of the
 // schedulable asks until the next requeue.
@@ -41,28 +46,78 @@ func (p *Partition) UnschedulableCount() (n int) {
 // them now.
 func (p *Partition) RetryRefusedAsks() { p.journal.post(Change{Kind: RefusalsMayEnd}) }
 
+// MarkRefused takes the group of x, which is Constrained and to which other allocations refuse every node that it fits,
+// out of the order until RequeueConstrained.
+func MarkRefused(p *Partition, x *Allocation) {
+	x.group.amendSetbacks().refused = true
+	p.journal.retries.parked = append(p.journal.retries.parked, x.group)
+	x.group.reindex()
+}
+
+// Refused reports whether the group of x was marked so and no requeue is requested since.
+func Refused(p *Partition, x *Allocation) bool {
+	return !p.journal.retries.requeueRequested && x.group.refused()
+}
+
+// AnyParked reports whether an ask may wait for a requeue.
+func AnyParked(p *Partition) bool { return len(p.journal.retries.parked) > 0 }
+
+// RequeueConstrained posts that other allocations may leave nodes to asks to which they did not. It makes the asks with
+// constraints on other allocations schedulable, also those that the RM refused on nodes that these left to them.
+func RequeueConstrained(p *Partition) {
+	p.journal.post(Change{Kind: NodesOpened})
+	p.journal.retries.requeueIf(func(group *AskGroup) bool { return group.id.affinity != nil })
+}
+
+// RequeueUnfitting makes the asks schedulable again that fit no node any more: none is refused to them by the RM, or by
+// other allocations.
+func RequeueUnfitting(p *Partition) {
+	p.journal.retries.requeueIf(func(group *AskGroup) bool { return p.FirstFittingNode(group.id.shape) == nil })
+}
+
 func (r *retries) park(group *AskGroup) {
 	if len(group.unschedulableAsks()) == 1 { // otherwise it is listed already
 		r.parked = append(r.parked, group)
 	}
-	group.app.askGroups.reindex(group)
-	group.app.reindex()
+	group.reindex()
 }
 
-// requeue makes all unschedulable asks schedulable, if that was requested.
+// requeueIf makes all asks of the groups schedulable for which due returns true.
+func (r *retries) requeueIf(due func(*AskGroup) bool) {
+	r.parked = slices.DeleteFunc(r.parked, func(group *AskGroup) bool {
+		if !due(group) {
+			return false
+		}
+		group.clearRefused()
+		group.requeueInOrder()
+		return true
+	})
+}
+
+// requeue makes all asks schedulable that the RM refused, if that was requested.
 func (r *retries) requeue() {
 	if !r.requeueRequested {
 		return
 	}
 	r.requeueRequested = false
-	parked := r.parked
-	r.parked = nil
-	for _, group := range parked {
-		group.requeue()
-		if !group.empty() {
-			group.app.reindex()
-		}
+	r.parked = slices.DeleteFunc(r.parked, func(group *AskGroup) bool {
+		group.requeueInOrder()
+		return !group.refused()
+	})
+}
+
+// requeueInOrder makes all asks of g that the RM refused schedulable, and updates the order of its application.
+func (g *AskGroup) requeueInOrder() {
+	g.requeue()
+	if !g.empty() {
+		g.app.reindex()
 	}
+}
+
+// reindex updates the position of g and of its application.
+func (g *AskGroup) reindex() {
+	g.app.askGroups.reindex(g)
+	g.app.reindex()
 }
 
 // requeue makes all asks of g schedulable.

@@ -42,6 +42,11 @@ type Engine struct {
 type Host interface {
 	// FirstFeasibleNode returns the first node, in node order, that is feasible for x now; nil: there is none.
 	FirstFeasibleNode(x *objects.Allocation) *objects.Node
+	// Allows reports whether other allocations leave n to x when those of gone have ended, and MayRefuse whether there may
+	// be a node that they do not leave to it. Accepts reports whether they leave n to x now, and the RM accepts x there.
+	Allows(x *objects.Allocation, n *objects.Node, gone []*objects.Allocation) bool
+	MayRefuse(x *objects.Allocation) bool
+	Accepts(x *objects.Allocation, n *objects.Node) bool
 	// GiveUpVerdict says why x cannot be placed on its nominated node, although its victims have ended.
 	GiveUpVerdict(x *objects.Allocation) string
 	// ConstraintVerdict names a constraint that blocks an ask, as a verdict does.

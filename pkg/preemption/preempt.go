@@ -177,19 +177,13 @@ func (eng *Engine) giveUpStaleNominations(now time.Time) (any bool) {
 // block its quotas have ended.
 func (eng *Engine) nominationIsFeasible(x *objects.Allocation) bool {
 	return eng.part.FitsNominated(x) && eng.mayStart(x.Application()) && len(victim.QuotaShortfalls(eng.part, x)) == 0 &&
-		eng.nomineeAccepted(x)
-}
-
-// nomineeAccepted reports whether other allocations leave its nominated node to x, and the RM accepts x there.
-func (eng *Engine) nomineeAccepted(x *objects.Allocation) bool {
-	n := eng.part.Nomination(x)
-	return eng.part.Affinity().Check(x).Allows(n) && (eng.oracle == nil || eng.oracle.Fits(x.Key(), n.ID()))
+		eng.host.Accepts(x, eng.part.Nomination(x))
 }
 
 // answersDiffer reports whether another ask of the group of x may have nodes that are refused to x: by the RM, or by
 // the anti-affinity of others, which selects by labels.
 func (eng *Engine) answersDiffer(x *objects.Allocation) bool {
-	return eng.oracle != nil || !x.Constrained() && eng.part.Affinity().Check(x).MayRefuse()
+	return eng.oracle != nil || !x.Constrained() && eng.host.MayRefuse(x)
 }
 
 // checkPredicates reports whether other allocations leave n to x when victims and preempting allocations of n are gone,
@@ -207,10 +201,9 @@ func (eng *Engine) checkPredicates(x *objects.Allocation, n *objects.Node, victi
 
 // checkAllocations does what checkPredicates does, for an ask that the RM does not know.
 func (eng *Engine) checkAllocations(x *objects.Allocation, n *objects.Node, victims []*objects.Allocation) bool {
-	check := eng.part.Affinity().Check(x)
-	allowed := check.Without(victims).Without(n.Preempting()).Allows(n)
-	eng.oracleAsked, eng.oracleRefused = eng.oracleAsked || check.MayRefuse(), eng.oracleRefused || !allowed &&
-		!x.Constrained()
+	allowed := eng.host.Allows(x, n, append(slices.Clip(victims), n.Preempting()...))
+	eng.oracleAsked = eng.oracleAsked || eng.host.MayRefuse(x)
+	eng.oracleRefused = eng.oracleRefused || !allowed && !x.Constrained()
 	return allowed
 }
 
@@ -245,7 +238,8 @@ func (eng *Engine) applyPlan(plan victim.Plan, now time.Time) {
 func (eng *Engine) PlaceableNominee() (*objects.Allocation, *objects.Node) {
 	for _, x := range eng.part.Nominees() {
 		n := eng.part.Nomination(x)
-		if eng.part.FitsNominated(x) && x.Application().MayBeAllocated() && !eng.isBlocked(x) && eng.nomineeAccepted(x) {
+		if eng.part.FitsNominated(x) && x.Application().MayBeAllocated() && !eng.isBlocked(x) &&
+			eng.host.Accepts(x, n) {
 			return x, n
 		}
 	}

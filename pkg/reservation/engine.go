@@ -46,6 +46,10 @@ type Host interface {
 	// FeasibleNode returns the first node, in node order, that is feasible for x now; nil: there is none. An ask that the
 	// RM refuses on every node that fits is unschedulable then.
 	FeasibleNode(x *objects.Allocation, now time.Time) *objects.Node
+	// Allows reports whether other allocations leave n to x when those of gone have ended; Accepts whether they leave n to
+	// x now, and the RM accepts x there.
+	Allows(x *objects.Allocation, n *objects.Node, gone []*objects.Allocation) bool
+	Accepts(x *objects.Allocation, n *objects.Node) bool
 
 	// OnReserved: x has reserved n.
 	OnReserved(x *objects.Allocation, n *objects.Node)
@@ -123,7 +127,7 @@ func (eng *Engine) firstPlaceable(now time.Time) (*objects.Allocation, *objects.
 			if n == nil {
 				continue
 			}
-		case !eng.part.Affinity().Check(x).Allows(n) || eng.oracle != nil && !eng.oracle.Fits(x.Key(), n.ID()):
+		case !eng.host.Accepts(x, n):
 			eng.part.Reservations().Clear(x, objects.ReservationRefused)
 			eng.ReportEnded()
 			return nil, nil
@@ -145,7 +149,7 @@ func (eng *Engine) fitting() (asks []*objects.Allocation) {
 			continue
 		}
 		if !p.Reservations().Fits(x) &&
-			(p.Unschedulable(x) || p.Affinity().Refused(x) || p.FirstFittingNode(x.Shape()) == nil) ||
+			(p.Unschedulable(x) || objects.Refused(p, x) || p.FirstFittingNode(x.Shape()) == nil) ||
 			!x.Application().MayBeAllocated() {
 			continue
 		}

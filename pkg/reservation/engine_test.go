@@ -52,6 +52,10 @@ func (w *world) FeasibleNode(x *objects.Allocation, _ time.Time) *objects.Node {
 	return w.p.FirstFittingNode(x.Shape())
 }
 
+func (w *world) Allows(*objects.Allocation, *objects.Node, []*objects.Allocation) bool { return true }
+
+func (w *world) Accepts(*objects.Allocation, *objects.Node) bool { return true }
+
 func (w *world) OnReserved(x *objects.Allocation, n *objects.Node) {
 	w.events = append(w.events, fmt.Sprintf("%s reserves %s", x.Key(), n.ID()))
 }

@@ -254,13 +254,9 @@ func MembersTogether(p *objects.Partition) []gangscheduling.MemberGroup {
 // acceptsTogether reports whether other allocations leave the nodes that the members of the gang have reserved to them,
 // and the RM accepts all. A member that is refused keeps the gang from reserving nodes for a time.
 func (eng *Engine) acceptsTogether(now time.Time) bool {
-	if eng.oracle == nil && !eng.part.Affinity().MayRefuse() {
-		return true
-	}
-	l := eng.part.Reservations()
 	for _, g := range MembersTogether(eng.part) {
 		for _, x := range g.Asks {
-			if n := l.Of(x); !eng.part.Affinity().Check(x).Allows(n) || eng.oracle != nil && !eng.oracle.Fits(x.Key(), n.ID()) {
+			if !eng.host.Accepts(x, eng.part.Reservations().Of(x)) {
 				eng.refuseUntil(x, now.Add(refusalRetry))
 				return false
 			}

@@ -24,7 +24,7 @@ func (eng *Engine) Search(now time.Time) (changed bool) {
 	if eng.reserveForGang(now) {
 		changed = true
 	}
-	eng.part.Reservations().RequeueUnfitting()
+	objects.RequeueUnfitting(eng.part)
 	free, refusals := min(eng.free(), maxReservations), 0
 	candidates, visited := eng.candidates(now, free)
 	defer func() {
@@ -111,7 +111,7 @@ func (eng *Engine) nodeFor(x *objects.Allocation) (n *objects.Node, refused bool
 
 // accepts reports whether other allocations leave n to x now, and the RM accepts it.
 func (eng *Engine) accepts(x *objects.Allocation, n *objects.Node) bool {
-	if !eng.part.Affinity().Check(x).Allows(n) {
+	if !eng.host.Allows(x, n, nil) {
 		return false
 	}
 	switch o := eng.oracle; {

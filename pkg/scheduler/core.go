@@ -8,6 +8,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/gangscheduling"
+	"github.com/canopy-scheduler/canopy/pkg/nodeselection"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
 	"github.com/canopy-scheduler/canopy/pkg/refusals"
@@ -39,6 +40,7 @@ type Core struct {
 	preemption   *preemption.Engine
 	reservations *reservation.Engine
 	gangs        *gangscheduling.Gangs
+	nodes        *nodeselection.Nodes
 	constraints  constraintCache
 	refusals     refusals.Tracker
 
@@ -66,12 +68,18 @@ func NewWith(conf configs.Partition, oracle *objects.Oracle, opt objects.Options
 	if opt.Evaluations <= 0 {
 		opt.Evaluations = 4
 	}
-	c := &Core{part: objects.NewPartitionWithOptions(conf, opt), opt: opt}
-	c.preemption = preemption.New(c.part, opt, engineHost{c})
-	c.reservations = reservation.New(c.part, reservationHost{c})
+	c := &Core{opt: opt}
+	c.newPartition(conf)
+	c.preemption = preemption.New(c.part, opt, engineHost{nodeHost{c}})
+	c.reservations = reservation.New(c.part, reservationHost{nodeHost{c}})
 	c.watch()
 	c.SetOracle(oracle)
 	return c
+}
+
+func (c *Core) newPartition(conf configs.Partition) {
+	c.part = objects.NewPartitionWithOptions(conf, c.opt)
+	c.nodes = nodeselection.New(c.part, c.opt.RefusedNodes)
 }
 
 // watch begins to follow the changes of the partition, which is new.
@@ -230,7 +238,7 @@ func (c *Core) apply(now time.Time, cmd Command) {
 		c.draining = true
 	case ResetPartition:
 		c.operatorsOnReset()
-		c.part = objects.NewPartitionWithOptions(c.part.Config(), c.opt)
+		c.newPartition(c.part.Config())
 		c.applyToQueues(c.part.Root())
 		c.oracleRetryAt, c.waiting, c.refusals = time.Time{}, waitingReport{}, refusals.Tracker{}
 		c.preemption.Reset(c.part, now)

@@ -51,12 +51,12 @@ func (c *Core) decide(now time.Time) (*objects.Allocation, *objects.Node) {
 // feasibleNodeOf is the first feasible node of x, which fits a node; nil: all of them are refused to it, by the RM or
 // by other allocations, and x is unschedulable.
 func (c *Core) feasibleNodeOf(x *objects.Allocation, now time.Time) *objects.Node {
-	check := c.part.Affinity().Check(x)
+	check := c.nodes.For(x)
 	n := c.firstFeasibleOf(x, check)
 	switch {
 	case n != nil:
-	case x.Constrained() && (c.oracle == nil || c.part.Affinity().FirstAllowedNode(x.Shape(), check) == nil):
-		c.part.Affinity().MarkGroupRefused(x)
+	case x.Constrained() && (c.oracle == nil || check.First() == nil):
+		objects.MarkRefused(c.part, x)
 	default:
 		c.part.MarkUnschedulable(x)
 		c.retryRefused(now)

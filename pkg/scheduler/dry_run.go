@@ -18,7 +18,7 @@ var ErrWouldBeRejected = errors.New("the ask would be rejected")
 // no later decision (PRE-113). Errors: ErrWouldBeRejected with the reason; objects.ErrUnknown for an
 // unknown key or node. The RM is asked only about pending asks, because it knows no others (PRE-117).
 func (c *Core) DryRun(h DryRunRequest, now time.Time) (*DryRunResult, error) {
-	c.part.RefreshShares()
+	c.Refresh()
 	s := dryRunState{c: c, now: now, request: h, result: &DryRunResult{At: now}}
 	if err := s.findOrCreateAsk(); err != nil {
 		return nil, err
@@ -133,8 +133,8 @@ func (s *dryRunState) startReason() (o PendingReason, subject string) {
 
 // firstFeasibleNode is the first node that is feasible for the ask now; nil: none is.
 func (s *dryRunState) firstFeasibleNode() *objects.Node {
-	check := s.c.part.Affinity().Check(s.ask)
-	for n := range check.Allowed(s.ask.Shape(), s.c.part.ScanFittingNodes(s.ask)) {
+	check := s.c.nodes.For(s.ask)
+	for n := range check.Allowed(s.c.part.ScanFittingNodes(s.ask)) {
 		if !s.result.Pending || s.c.oracle == nil || s.c.oracle.Fits(s.ask.Key(), n.ID()) {
 			return n
 		}
@@ -178,7 +178,7 @@ func (s *dryRunState) hasFittingNode() bool {
 
 // allowedOnFittingNode reports whether other allocations leave a node to the ask that it fits.
 func (s *dryRunState) allowedOnFittingNode() bool {
-	check := s.c.part.Affinity().Check(s.ask)
+	check := s.c.nodes.For(s.ask)
 	for n := range s.c.part.ScanFittingNodes(s.ask) {
 		if check.Allows(n) {
 			return true

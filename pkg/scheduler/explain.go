@@ -166,7 +166,7 @@ func (c *Core) Explain(key objects.AllocationKey, now time.Time) *Explanation {
 		return e
 	}
 	e.State, e.Since, e.Moved = KeyPending, x.Created(), objects.LastMove(c.part, a)
-	c.part.RefreshShares()
+	c.Refresh()
 	e.Verdict = c.verdict(x)
 	e.Permanent = e.Verdict.Reason.Permanent()
 	reasons, due := preemption.EntitledReasons(c.part, x, now)
@@ -178,7 +178,12 @@ func (c *Core) Explain(key objects.AllocationKey, now time.Time) *Explanation {
 	}
 	e.BackOffs = c.backOffs(x)
 	e.Entitlements = preemption.EntitlementValues(c.part, x, now)
+	var allows func(*objects.Node) bool
+	if c.nodes.MayRefuse() {
+		allows = c.nodes.For(x).Allows
+	}
 	e.Gates, e.Largest = explain.Gates(c.part, x, explain.Facts{
+		Allows:    allows,
 		Listening: c.Listening(), Draining: c.draining, Predicates: c.oracle != nil, RetryAt: c.oracleRetryAt,
 		GangRefusal:  gangRefusalOf(x),
 		RefusedUntil: func(n *objects.Node) time.Time { return c.refusedUntil(x, n) },
@@ -227,7 +232,7 @@ func (c *Core) explainNodes(e *Explanation, x *objects.Allocation) {
 				Availability{Resource: c.part.ResourceName(resources.Index(k)), Requested: requested})
 		}
 	}
-	check := c.part.Affinity().Check(x)
+	check := c.nodes.For(x)
 	for n := range c.part.EachNode {
 		e.Nodes.Total++
 		switch {

@@ -1,18 +1,21 @@
 package scheduler
 
-import "github.com/canopy-scheduler/canopy/pkg/objects"
+import (
+	"github.com/canopy-scheduler/canopy/pkg/nodeselection"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+)
 
 // firstFeasibleNode is the first node, by preference and then in node order, that has the free resources for x, that
 // other allocations leave to it and that the Oracle (the predicates of the RM) accepts; nil: none (ORD-1, NOD-29,
 // NOD-32, NOD-33, CON-13, CON-28).
 func (c *Core) firstFeasibleNode(x *objects.Allocation) *objects.Node {
-	return c.firstFeasibleOf(x, c.part.Affinity().Check(x))
+	return c.firstFeasibleOf(x, c.nodes.For(x))
 }
 
 // firstFeasibleOf is firstFeasibleNode for what check leaves to x.
-func (c *Core) firstFeasibleOf(x *objects.Allocation, check objects.NodeCheck) *objects.Node {
+func (c *Core) firstFeasibleOf(x *objects.Allocation, check nodeselection.Check) *objects.Node {
 	if c.oracle == nil {
-		return c.part.Affinity().FirstAllowedNode(x.Shape(), check)
+		return check.First()
 	}
 	if c.oracle.FitsEach != nil {
 		return c.firstAcceptedInBatches(x, check)
@@ -20,13 +23,29 @@ func (c *Core) firstFeasibleOf(x *objects.Allocation, check objects.NodeCheck) *
 	return c.firstAcceptedOneByOne(x, check)
 }
 
-func (c *Core) firstAcceptedOneByOne(x *objects.Allocation, check objects.NodeCheck) *objects.Node {
-	for n := range c.part.Affinity().AllowedNodes(x.Shape(), check) {
+func (c *Core) firstAcceptedOneByOne(x *objects.Allocation, check nodeselection.Check) *objects.Node {
+	for n := range check.Nodes() {
 		if c.accepts(x, n) {
 			return n
 		}
 	}
 	return nil
+}
+
+// nodeHost is a Core as the engines of preemption and of reservations see it: it answers what they ask about nodes.
+type nodeHost struct{ c *Core }
+
+// Allows implements preemption.Host and reservation.Host.
+func (h nodeHost) Allows(x *objects.Allocation, n *objects.Node, gone []*objects.Allocation) bool {
+	return h.c.nodes.For(x).Without(gone).Allows(n)
+}
+
+// MayRefuse implements preemption.Host.
+func (h nodeHost) MayRefuse(x *objects.Allocation) bool { return h.c.nodes.For(x).MayRefuse() }
+
+// Accepts implements preemption.Host and reservation.Host.
+func (h nodeHost) Accepts(x *objects.Allocation, n *objects.Node) bool {
+	return h.c.nodes.For(x).Allows(n) && (h.c.oracle == nil || h.c.oracle.Fits(x.Key(), n.ID()))
 }
 
 // accepts reports whether the Oracle accepts x on n. It is asked, unless its answer is remembered (NOD-41).
@@ -49,8 +68,8 @@ const (
 )
 
 // firstAcceptedInBatches is firstFeasibleNode for an Oracle that answers batches (NOD-40).
-func (c *Core) firstAcceptedInBatches(x *objects.Allocation, check objects.NodeCheck) *objects.Node {
-	n := c.part.Affinity().FirstAllowedNode(x.Shape(), check)
+func (c *Core) firstAcceptedInBatches(x *objects.Allocation, check nodeselection.Check) *objects.Node {
+	n := check.First()
 	if n == nil || c.accepts(x, n) {
 		return n
 	}
@@ -59,10 +78,11 @@ func (c *Core) firstAcceptedInBatches(x *objects.Allocation, check objects.NodeC
 
 // firstAcceptedBehind is the first node that is accepted for x, which first, the first that check leaves to it, is not.
 // A batch has the nodes whose answer is not remembered, up to the first that is known to be accepted.
-func (c *Core) firstAcceptedBehind(x *objects.Allocation, check objects.NodeCheck, first *objects.Node) *objects.Node {
+func (c *Core) firstAcceptedBehind(
+	x *objects.Allocation, check nodeselection.Check, first *objects.Node) *objects.Node {
 	batch, size := c.batch[:0], firstBatch
 	defer func() { c.batch = batch }()
-	for n := range c.part.Affinity().AllowedNodes(x.Shape(), check) {
+	for n := range check.Nodes() {
 		if n == first {
 			continue
 		}

@@ -88,7 +88,7 @@ func (c *Core) planEach(members []gangscheduling.MemberGroup) string {
 
 // mayRefuseNodes reports whether a node that has enough resources may be refused to a member, by the RM or by other
 // allocations.
-func (c *Core) mayRefuseNodes() bool { return c.oracle != nil || c.part.Affinity().MayRefuse() }
+func (c *Core) mayRefuseNodes() bool { return c.oracle != nil || c.nodes.MayRefuse() }
 
 // planMembersOn finds nodes for members of one shape among nodes that fit it: for each the first that takes it beside
 // those before it. It ends with the first that has none, and returns how many have one. Where nothing but resources
@@ -117,7 +117,7 @@ func (c *Core) planMembersOn(g gangscheduling.MemberGroup, nodes iter.Seq[*objec
 // planOn finds the node of one member, which other allocations must leave to it and the RM must accept; nil: there is
 // none. A member has no constraints of that kind itself (GAN-28), and its preferences play no part (CON-35).
 func (c *Core) planOn(x *objects.Allocation, nodes iter.Seq[*objects.Node]) *objects.Node {
-	check := c.part.Affinity().Check(x)
+	check := c.nodes.For(x)
 	for n := range nodes {
 		if check.Allows(n) && c.gangPlan.takes(x, n) && c.accepts(x, n) {
 			c.gangPlan.add(x, n)

@@ -20,7 +20,7 @@ import (
 // consumers get the changes of a partition, in the columns of decisions.
 var consumers = []string{
 	"objects.ordering", "objects.routineChanges", "objects.retries", "objects.snapshotChanges", "objects.stateEvents",
-	"objects.affinityChanges", "preemption.changes", "reservation.changes", "gangscheduling.Gangs",
+	"nodeselection.Nodes", "preemption.changes", "reservation.changes", "gangscheduling.Gangs",
 	"scheduler.waitingChanges", "scheduler.predicateAnswers", "victim.nodeCache",
 }
 

@@ -52,7 +52,7 @@ func (r *replacementRun) alikeRefused(x *objects.Allocation) bool {
 
 // refuse records that x has no result.
 func (r *replacementRun) refuse(x *objects.Allocation) {
-	if r.c.oracle == nil && (x.Constrained() || !r.c.part.Affinity().Check(x).MayRefuse()) {
+	if r.c.oracle == nil && (x.Constrained() || !r.c.nodes.For(x).MayRefuse()) {
 		r.refused = append(r.refused, x.AskGroup())
 	}
 }
@@ -103,7 +103,7 @@ func (r *replacementRun) onOtherNodes() {
 			continue
 		}
 		y := r.placeholders[j]
-		if n := r.c.firstFeasibleOf(x, r.c.part.Affinity().Check(x).Without([]*objects.Allocation{y})); n != nil {
+		if n := r.c.firstFeasibleOf(x, r.c.nodes.For(x).Without([]*objects.Allocation{y})); n != nil {
 			r.replace(i, j, n)
 			continue
 		}
@@ -126,7 +126,7 @@ func (r *replacementRun) replace(ask, placeholder int, n *objects.Node) {
 // accepts reports whether x may be placed on the node of placeholder y, which holds its resources.
 func (r *replacementRun) accepts(x, y *objects.Allocation) bool {
 	n := y.Node()
-	if !n.Accepts(x.Shape()) || !r.c.part.Affinity().Check(x).Without([]*objects.Allocation{y}).Allows(n) {
+	if !n.Accepts(x.Shape()) || !r.c.nodes.For(x).Without([]*objects.Allocation{y}).Allows(n) {
 		return false
 	}
 	if r.c.accepts(x, n) {

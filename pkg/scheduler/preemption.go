@@ -26,7 +26,7 @@ func (c *Core) PreemptionSearchStats() victim.SearchStats { return c.preemption.
 
 // engineHost is a Core as the preemption engine sees it: it answers what scheduling knows, and makes effects
 // of what the engine does.
-type engineHost struct{ c *Core }
+type engineHost struct{ nodeHost }
 
 // FirstFeasibleNode implements preemption.Host.
 func (h engineHost) FirstFeasibleNode(x *objects.Allocation) *objects.Node {

@@ -9,7 +9,7 @@ import (
 
 // reservationHost is a Core as the reservation engine sees it: it answers what scheduling knows, and makes effects of
 // what the engine does.
-type reservationHost struct{ c *Core }
+type reservationHost struct{ nodeHost }
 
 // FeasibleNode implements reservation.Host.
 func (h reservationHost) FeasibleNode(x *objects.Allocation, now time.Time) *objects.Node {

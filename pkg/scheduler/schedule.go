@@ -1,8 +1,10 @@
 package scheduler
 
 import (
+	"fmt"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/affinity"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
 )
@@ -35,7 +37,7 @@ func (c *Core) Schedule(now time.Time, budget int) (effects []Effect, more bool)
 			if x, n := c.decide(now); x != nil {
 				c.place(x, n, now)
 				budget--
-				if c.part.Routine() && !c.gangs.RetryDue() {
+				if c.part.Routine() && !c.retryDue() {
 					continue
 				}
 			}
@@ -84,8 +86,20 @@ func (c *Core) beginRun(now time.Time) {
 // endRun finishes such a run, and examines whether the next decisions are routine.
 func (c *Core) endRun(now time.Time) {
 	c.finishStep(now)
-	c.routine = c.preemption.Idle() && c.gangs.Idle() && c.reservations.Idle() && !c.drainWaits && c.part.BeginRoutine()
+	c.routine = c.preemption.Idle() && c.gangs.Idle() && c.reservations.Idle() && !c.drainWaits && !c.retryDue() &&
+		c.part.BeginRoutine()
 	c.routineUntil = time.Time{}
+}
+
+// retryDue reports whether a node may be allowed to an ask that waits because nodes were refused to it.
+func (c *Core) retryDue() bool {
+	return c.nodes.Opened() && (objects.AnyParked(c.part) || c.gangs.AnyUnavailable())
+}
+
+// Refresh updates what decisions and dry runs read after changes: shares, and which asks are schedulable. They call it.
+func (c *Core) Refresh() {
+	c.part.RefreshShares()
+	c.nodes.Refresh()
 }
 
 // maxRoutine is for how long decisions are routine if there is no deadline.
@@ -101,7 +115,7 @@ func (c *Core) decideAll(now time.Time, budget int) (made int, more bool) {
 	if c.drainNodes(now) {
 		return 1, false
 	}
-	c.part.RefreshShares() // nominations that ended change usage
+	c.Refresh() // nominations that ended change usage
 	x, n := c.preemption.PlaceableNominee()
 	if x == nil {
 		x, n = c.reservations.Placeable(now)
@@ -138,6 +152,9 @@ func (c *Core) decideAll(now time.Time, budget int) (made int, more bool) {
 
 // place binds x to n, and emits the placement.
 func (c *Core) place(x *objects.Allocation, n *objects.Node, now time.Time) {
+	if refusal := c.nodes.For(x).Refusal(n); refusal != affinity.Allowed {
+		panic(fmt.Sprintf("scheduler: place %s on %s: it is refused by other allocations (%d)", x.Key(), n.ID(), refusal))
+	}
 	if err := c.part.Place(x, n, now); err != nil {
 		// decide and Place read the same accounting; a contradiction is a bug here
 		panic("scheduler: " + err.Error())

@@ -156,7 +156,7 @@ func (v Verdict) String() string {
 	return "not pending"
 }
 
-// verdict returns why a pending ask is not placed now. The caller must have called Partition.RefreshShares since
+// verdict returns why a pending ask is not placed now. The caller must have called Refresh since
 // the last change.
 func (c *Core) verdict(x *objects.Allocation) Verdict {
 	v := Verdict{App: x.Application().ID(), User: x.Application().User()}
@@ -191,7 +191,7 @@ func (c *Core) findPendingReason(x *objects.Allocation) (o PendingReason, subjec
 		return NodesRefusedBefore, s.RequiredNode()
 	case !fits:
 		return NoNodeFits, string(s.RequiredNode())
-	case c.part.Affinity().FirstAllowedNode(s, c.part.Affinity().Check(x).WithoutPreferences()) == nil:
+	case c.nodes.For(x).WithoutPreferences().First() == nil:
 		return NoNodeForAffinity, ""
 	case gangRefusalOf(x) != "":
 		return GangDoesNotFit, gangRefusalOf(x)

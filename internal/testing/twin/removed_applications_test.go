@@ -43,7 +43,7 @@ func TestPartition_RemovedApplicationsLeaveNoState(t *testing.T) {
 		copyNodes(fresh, after, now)
 		for _, c := range []*scheduler.Core{used, fresh} {
 			c.ForgetSnapshots()
-			c.Partition().RefreshShares()
+			c.Refresh()
 		}
 		got, want := partitionText(used.Partition()), partitionText(fresh.Partition())
 		if got != want {
@@ -90,12 +90,12 @@ func copyNodes(c *scheduler.Core, s *scheduler.Snapshot, now time.Time) {
 // require them), and lists that may have removed members.
 var ignoredFields = map[string]bool{
 	// Check counts these anew
-	"topologyChanges.nodes": true, "affinityChanges.nodes": true, "affinityChanges.grouped": true,
-	"affinityChanges.bySlot": true, "affinityChanges.nodesOpened": true, "affinityChanges.refused": true,
-	"affinityChanges.tracker": true, "affinityChanges.tracking": true, "Node.tracked": true,
+	"topologyChanges.nodes": true, "Nodes.grouped": true, "Nodes.bySlot": true, "Nodes.opened": true,
+	"Nodes.tracker": true, "Nodes.tracking": true, "Node.AffinityNode": true,
 	"deadlines.completed": true, "deadlines.rejected": true, "stateEvents.applications": true, "Partition.arrivals": true,
 	"Partition.names": true, "ordering.names": true, "ordering.shapes": true, "Partition.placedResources": true,
-	"ordering.namesGivenAtRefresh": true, "Queue.extraResources": true, "changes.generation": true,
+	"ordering.namesGivenAtRefresh": true, "ordering.shapesAdded": true, "Queue.extraResources": true,
+	"changes.generation":    true,
 	"changes.newPreemptors": true, "changes.configChanged": true, "changes.part": true, "Gangs.part": true,
 	"topologyTrees.part": true, "Gangs.replacedBy": true,
 	"Table.shapes": true, "Table.free": true, "Table.buckets": true,

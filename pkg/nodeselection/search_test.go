@@ -1,4 +1,4 @@
-package objects
+package nodeselection
 
 import (
 	"fmt"
@@ -11,19 +11,39 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/testing/testscale"
 	"github.com/canopy-scheduler/canopy/pkg/affinity"
+	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/constraints"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
+
+// newNodes returns a partition without nodes, with one leaf, root.a, and its Nodes.
+func newNodes(t testing.TB) (*objects.Partition, *Nodes) {
+	t.Helper()
+	p := objects.NewPartition(configs.Partition{
+		NodeSortPolicy: policies.DefaultNodeSortPolicy(),
+		Root: configs.Queue{Name: "root", Parent: true, Settings: configs.DefaultSettings(),
+			SubmitACL: security.Everyone(), Children: []configs.Queue{{Name: "a", Settings: configs.DefaultSettings()}}},
+	})
+	return p, New(p, 0)
+}
+
+func refresh(p *objects.Partition, nodes *Nodes) {
+	p.RefreshShares()
+	nodes.Refresh()
+}
 
 // preferringCluster is a partition with nodes in zones and racks, and asks with preferences that come, are placed where
 // they prefer, and go.
 type preferringCluster struct {
 	t      *testing.T
 	rng    *rand.Rand
-	p      *Partition
+	p      *objects.Partition
+	nodes  *Nodes
 	asks   int
-	placed []AllocationKey
+	placed []objects.AllocationKey
 	former []map[string]string // tags of the last asks
 	apps   int                 // how many labels there are to select
 	kinds  int                 // how many of the last asks give their tags to others
@@ -80,7 +100,7 @@ func (c *preferringCluster) tags() map[string]string {
 }
 
 // ask adds an ask.
-func (c *preferringCluster) ask() *Allocation {
+func (c *preferringCluster) ask() *objects.Allocation {
 	tags := c.tags()
 	if len(c.former) > 0 && c.rng.IntN(2) == 0 { // of a known kind
 		tags = c.former[c.rng.IntN(len(c.former))]
@@ -93,28 +113,28 @@ func (c *preferringCluster) ask() *Allocation {
 }
 
 // askWith adds an ask with tags.
-func (c *preferringCluster) askWith(tags map[string]string, vcore resources.Quantity) *Allocation {
+func (c *preferringCluster) askWith(tags map[string]string, vcore resources.Quantity) *objects.Allocation {
 	nodes, err := constraints.Parse(tags)
 	assert.NilError(c.t, err)
 	around, err := affinity.Parse(tags, nodes)
 	assert.NilError(c.t, err)
-	details := AskDetails{Tags: tags}
+	details := objects.AskDetails{Tags: tags}
 	if nodes != nil || around != nil {
-		details.Constraints = &AskConstraints{Nodes: nodes, Affinity: around}
+		details.Constraints = &objects.AskConstraints{Nodes: nodes, Affinity: around}
 	}
 	c.asks++
 	amounts := resources.FromMap(map[string]resources.Quantity{"vcore": vcore})
-	x, err := c.p.AddAsk(&Ask{Key: AllocationKey(fmt.Sprint("k", c.asks)), App: "x", Amounts: amounts,
-		Details: NewAskDetails(details)}, time.Unix(0, 0))
+	x, err := c.p.AddAsk(&objects.Ask{Key: objects.AllocationKey(fmt.Sprint("k", c.asks)), App: "x", Amounts: amounts,
+		Details: objects.NewAskDetails(details)}, time.Unix(0, 0))
 	assert.NilError(c.t, err)
 	return x
 }
 
 // bestByScan scores every node that takes x, in node order.
-func (c *preferringCluster) bestByScan(x *Allocation) (best *Node, score int64) {
-	check := c.p.Affinity().Check(x)
-	for n := range c.p.FittingNodes(x.shape) {
-		if s := check.score(x.shape, n); check.Allows(n) && (best == nil || s > score) {
+func (c *preferringCluster) bestByScan(x *objects.Allocation) (best *objects.Node, score int64) {
+	check := c.nodes.For(x)
+	for n := range c.p.FittingNodes(x.Shape()) {
+		if s := check.score(n); check.Allows(n) && (best == nil || s > score) {
 			best, score = n, s
 		}
 	}
@@ -126,10 +146,11 @@ func (c *preferringCluster) bestByScan(x *Allocation) (best *Node, score int64) 
 func TestPreferredNodes_AgreeWithScan(t *testing.T) {
 	scores, own := map[int64]bool{}, 0
 	for seed := range testscale.Runs(120) {
-		c := &preferringCluster{t: t, rng: rand.New(rand.NewPCG(uint64(seed), 70)), p: quotaPartition(t, "")}
+		c := &preferringCluster{t: t, rng: rand.New(rand.NewPCG(uint64(seed), 70))}
+		c.p, c.nodes = newNodes(t)
 		assert.NilError(t, c.p.AddApplication("x", security.User{Name: "ann"}, "root.a", nil, time.Unix(0, 0)))
 		// Searches of some runs look at one node or two before their kinds have nodes of their own, of which there are few.
-		c.apps, c.kinds, c.p.journal.affinity.maxRefused = []int{2, 20}[seed%2], []int{4, 60}[seed/2%2],
+		c.apps, c.kinds, c.nodes.maxRefused = []int{2, 20}[seed%2], []int{4, 60}[seed/2%2],
 			[]int{0, 1, defaultRefusals}[seed/4%3]
 		nodes := 3 + c.rng.IntN(60)
 		for i := range nodes {
@@ -138,16 +159,16 @@ func TestPreferredNodes_AgreeWithScan(t *testing.T) {
 		for step := range 80 {
 			c.change(nodes)
 			x := c.ask()
-			c.p.RefreshShares()
-			check := c.p.Affinity().Check(x)
+			refresh(c.p, c.nodes)
+			check := c.nodes.For(x)
 			want, score := c.bestByScan(x)
-			got := c.p.Affinity().FirstAllowedNode(x.shape, check)
-			assert.Assert(t, got == want, "seed %d, step %d: %v", seed, step, x.ask.Tags())
-			behind := slices.Collect(c.p.Affinity().AllowedNodes(x.shape, check))
-			assert.Assert(t, slices.Equal(behind, slices.Collect(check.Allowed(x.shape, c.p.FittingNodes(x.shape)))),
+			got := check.First()
+			assert.Assert(t, got == want, "seed %d, step %d: %v", seed, step, x.Ask().Tags())
+			behind := slices.Collect(check.Nodes())
+			assert.Assert(t, slices.Equal(behind, slices.Collect(check.Allowed(c.p.FittingNodes(x.Shape())))),
 				"seed %d, step %d", seed, step)
 			for i := 1; i < len(behind) && check.prefers; i++ {
-				assert.Assert(t, check.score(x.shape, behind[i-1]) >= check.score(x.shape, behind[i]))
+				assert.Assert(t, check.score(behind[i-1]) >= check.score(behind[i]))
 			}
 			if want == nil {
 				c.p.Release(x.Key(), time.Unix(0, 0))
@@ -158,7 +179,7 @@ func TestPreferredNodes_AgreeWithScan(t *testing.T) {
 			c.placed = append(c.placed, x.Key())
 		}
 		assert.NilError(t, c.p.Check())
-		own += len(c.p.journal.affinity.grouped.own)
+		own += len(c.nodes.grouped.own)
 	}
 	assert.Assert(t, own > 50, "few kinds have nodes of their own: %d", own)
 	assert.Assert(t, len(scores) > 50, "few scores: %d", len(scores))
@@ -197,28 +218,29 @@ func TestPreferredNodes_ManyKindsShareGroups(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			const kinds, nodes, asks = 200, 400, 1000
-			c := &preferringCluster{t: t, rng: rand.New(rand.NewPCG(1, 70)), p: quotaPartition(t, "")}
+			c := &preferringCluster{t: t, rng: rand.New(rand.NewPCG(1, 70))}
+			c.p, c.nodes = newNodes(t)
 			assert.NilError(t, c.p.AddApplication("x", security.User{Name: "ann"}, "root.a", nil, time.Unix(0, 0)))
 			for i := range nodes {
 				attributes := map[string]string{"host": fmt.Sprint(i), "zone": fmt.Sprint(i % 3), "pool": fmt.Sprint(i % 10)}
 				assert.NilError(t,
-					c.p.AddNode(NodeID(fmt.Sprint("n", i)), resources.FromMap(map[string]resources.Quantity{"vcore": 8}), attributes,
-						true))
+					c.p.AddNode(objects.NodeID(fmt.Sprint("n", i)), resources.FromMap(map[string]resources.Quantity{"vcore": 8}),
+						attributes, true))
 			}
-			grouped, a := &c.p.journal.affinity.grouped, c.p.Affinity()
+			grouped := &c.nodes.grouped
 			var groups []*nodeGroup
 			for i := range asks {
 				kind := i % kinds
 				tags := tags(fmt.Sprint(kind))
 				tags["kubernetes.io/label/app"] = fmt.Sprint(kind)
 				x := c.askWith(tags, 1)
-				c.p.RefreshShares()
+				refresh(c.p, c.nodes)
 				want, _ := c.bestByScan(x)
-				check := a.Check(x)
-				got := a.FirstAllowedNode(x.shape, check)
+				check := c.nodes.For(x)
+				got := check.First()
 				assert.Assert(t, got == want, "ask %d", i)
-				drawn, drawing := a.bestDrawing(x.shape, &check)
-				_, looked := grouped.shared[0].first(x.shape, &check, drawn)
+				drawn, drawing := check.bestDrawing()
+				_, looked := grouped.shared[0].first(&check, drawn)
 				allowance := len(grouped.shared[0].groups)*2 + i/kinds + 1
 				assert.Assert(t, drawing+looked <= allowance, "ask %d: looked at %d groups and nodes, not %d", i, drawing+looked,
 					allowance)
@@ -237,22 +259,23 @@ func TestPreferredNodes_ManyKindsShareGroups(t *testing.T) {
 // Kinds that take turns do not take the nodes of their own from each other; a kind that is not searched for long loses
 // them.
 func TestPreferredNodes_FewKindsHaveNodesOfTheirOwn(t *testing.T) {
-	c := &preferringCluster{t: t, rng: rand.New(rand.NewPCG(1, 70)), p: quotaPartition(t, "")}
+	c := &preferringCluster{t: t, rng: rand.New(rand.NewPCG(1, 70))}
+	c.p, c.nodes = newNodes(t)
 	assert.NilError(t, c.p.AddApplication("x", security.User{Name: "ann"}, "root.a", nil, time.Unix(0, 0)))
 	for i := range 5 {
 		c.addNode(i)
 	}
-	c.p.journal.affinity.maxRefused = 0 // each search looks at more
-	var asks []*Allocation
+	c.nodes.maxRefused = 0 // each search looks at more
+	var asks []*objects.Allocation
 	for i := range 2 * maxOwn {
 		asks = append(asks,
 			c.askWith(map[string]string{"kubernetes.io/label/app": fmt.Sprint(i),
 				affinity.SpreadTag: `[{"topologyKey":"host","maxSkew":1,"whenUnsatisfiable":"ScheduleAnyway","labelSelector":{}}]`},
 				1))
 	}
-	c.p.RefreshShares()
-	search := func(x *Allocation) { c.p.Affinity().FirstAllowedNode(x.shape, c.p.Affinity().Check(x)) }
-	own := &c.p.journal.affinity.grouped.own
+	refresh(c.p, c.nodes)
+	search := func(x *objects.Allocation) { c.nodes.For(x).First() }
+	own := &c.nodes.grouped.own
 	var first []*groupedNodes
 	for range 10 {
 		for _, x := range asks {
@@ -276,15 +299,15 @@ func TestPreferredNodes_FewKindsHaveNodesOfTheirOwn(t *testing.T) {
 func BenchmarkPreferredNodes_Kinds(b *testing.B) {
 	for _, kinds := range []int{1, 10, 100, 500, 2000} {
 		b.Run(fmt.Sprint(kinds), func(b *testing.B) {
-			p := quotaPartition(b, "")
+			p, nodes := newNodes(b)
 			assert.NilError(b, p.AddApplication("x", security.User{Name: "ann"}, "root.a", nil, time.Unix(0, 0)))
 			for i := range 5000 {
 				assert.NilError(b,
-					p.AddNode(NodeID(fmt.Sprint("n", i)), resources.FromMap(map[string]resources.Quantity{"vcore": 1000}),
+					p.AddNode(objects.NodeID(fmt.Sprint("n", i)), resources.FromMap(map[string]resources.Quantity{"vcore": 1000}),
 						map[string]string{"host": fmt.Sprint(i)}, true))
 			}
-			p.RefreshShares()
-			i, constraints := 0, make([]*AskConstraints, kinds)
+			refresh(p, nodes)
+			i, constraints := 0, make([]*objects.AskConstraints, kinds)
 			for b.Loop() {
 				kind := i % kinds
 				app := fmt.Sprint(kind)
@@ -294,14 +317,14 @@ func BenchmarkPreferredNodes_Kinds(b *testing.B) {
 				if constraints[kind] == nil {
 					around, err := affinity.Parse(tags, nil)
 					assert.NilError(b, err)
-					constraints[kind] = &AskConstraints{Affinity: around}
+					constraints[kind] = &objects.AskConstraints{Affinity: around}
 				}
-				x, err := p.AddAsk(&Ask{Key: AllocationKey(fmt.Sprint("k", i)), App: "x",
+				x, err := p.AddAsk(&objects.Ask{Key: objects.AllocationKey(fmt.Sprint("k", i)), App: "x",
 					Amounts: resources.FromMap(map[string]resources.Quantity{"vcore": 1}),
-					Details: NewAskDetails(AskDetails{Tags: tags, Constraints: constraints[kind]})}, time.Unix(0, 0))
+					Details: objects.NewAskDetails(objects.AskDetails{Tags: tags, Constraints: constraints[kind]})}, time.Unix(0, 0))
 				assert.NilError(b, err)
-				p.RefreshShares()
-				assert.NilError(b, p.Place(x, p.Affinity().FirstAllowedNode(x.shape, p.Affinity().Check(x)), time.Unix(0, 0)))
+				refresh(p, nodes)
+				assert.NilError(b, p.Place(x, nodes.For(x).First(), time.Unix(0, 0)))
 				i++
 			}
 		})
@@ -310,13 +333,13 @@ func BenchmarkPreferredNodes_Kinds(b *testing.B) {
 
 func (c *preferringCluster) addNode(i int) {
 	total := resources.FromMap(map[string]resources.Quantity{"vcore": resources.Quantity(4 + c.rng.IntN(12))})
-	assert.NilError(c.t, c.p.AddNode(NodeID(fmt.Sprint("n", i)), total, c.attributes(i), c.rng.IntN(8) > 0))
+	assert.NilError(c.t, c.p.AddNode(objects.NodeID(fmt.Sprint("n", i)), total, c.attributes(i), c.rng.IntN(8) > 0))
 }
 
 // change makes a random change besides placements.
 func (c *preferringCluster) change(nodes int) {
 	i := c.rng.IntN(nodes)
-	id := NodeID(fmt.Sprint("n", i))
+	id := objects.NodeID(fmt.Sprint("n", i))
 	n, known := c.p.Node(id)
 	switch k := c.rng.IntN(12); {
 	case !known:
@@ -340,19 +363,25 @@ func TestGroupedNodes_AbbreviationsAgreeWithTheOrder(t *testing.T) {
 	k, rng := newGroupedNodes(nil, &searchKind{prefers: true}), rand.New(rand.NewPCG(1, 70))
 	scores := []int64{0, 1, -1, 100, 1<<15 - 1, 1 << 15, 1<<15 + 1, -(1 << 15), -(1 << 15) + 1, -(1 << 15) - 1, -(1 << 20),
 		-(1 << 20) - 1, 1 << 40, -(1 << 40)}
-	nodes := make([]*Node, 60)
-	k.at = make([]nodePosition, len(nodes))
-	for i := range nodes {
-		nodes[i] = &Node{listIndex: int32(i)}
-		nodes[i].key.ID, nodes[i].key.Score = fmt.Sprint(i), rng.Float64()
-		k.at[i].score = scores[rng.IntN(len(scores))]
+	p, _ := newNodes(t)
+	vcores := func(n int) resources.Amounts {
+		return resources.FromMap(map[string]resources.Quantity{"vcore": resources.Quantity(n)})
 	}
-	decided := 0
+	const some = 60
+	for i := range some {
+		id := fmt.Sprint(i)
+		assert.NilError(t, p.AddNode(objects.NodeID(id), vcores(1000), nil, true))
+		assert.NilError(t, p.AddForeign(objects.Foreign{Key: objects.AllocationKey(id), Node: objects.NodeID(id),
+			Amounts: vcores(rng.IntN(1000))}))
+		k.at = append(k.at, nodePosition{score: scores[rng.IntN(len(scores))]})
+	}
+	nodes, decided := p.Nodes(), 0
 	for _, a := range nodes {
 		for _, b := range nodes {
 			if k.order.Abbreviate(a) < k.order.Abbreviate(b) {
 				decided++
-				assert.Assert(t, k.order.Compare(a, b) < 0, "scores %d and %d", k.at[a.listIndex].score, k.at[b.listIndex].score)
+				assert.Assert(t, k.order.Compare(a, b) < 0, "scores %d and %d", k.at[a.ListIndex()].score,
+					k.at[b.ListIndex()].score)
 			}
 		}
 	}
@@ -362,10 +391,11 @@ func TestGroupedNodes_AbbreviationsAgreeWithTheOrder(t *testing.T) {
 // Allocations that are taken to be gone do not count for preferences (CON-24, CON-31).
 func TestPreferredNodes_WithoutWhatIsGone(t *testing.T) {
 	now := time.Unix(0, 0)
-	c := &preferringCluster{t: t, rng: rand.New(rand.NewPCG(1, 1)), p: quotaPartition(t, "")}
+	c := &preferringCluster{t: t, rng: rand.New(rand.NewPCG(1, 1))}
+	c.p, c.nodes = newNodes(t)
 	assert.NilError(t, c.p.AddApplication("x", security.User{Name: "ann"}, "root.a", nil, now))
 	one := resources.FromMap(map[string]resources.Quantity{"vcore": 1})
-	for _, id := range []NodeID{"n1", "n2", "n3"} {
+	for _, id := range []objects.NodeID{"n1", "n2", "n3"} {
 		assert.NilError(t,
 			c.p.AddNode(id, resources.FromMap(map[string]resources.Quantity{"vcore": 9}), map[string]string{"host": string(id)},
 				true))
@@ -375,35 +405,36 @@ func TestPreferredNodes_WithoutWhatIsGone(t *testing.T) {
 			`"podAffinityTerm":{"topologyKey":"host","labelSelector":{"matchLabels":{"app":"a"}}}}]}`}
 	around, err := affinity.Parse(tags, nil)
 	assert.NilError(t, err)
-	details := NewAskDetails(AskDetails{Tags: tags, Constraints: &AskConstraints{Affinity: around}})
-	var there []*Allocation
-	for i, node := range []NodeID{"n2", "n3", "n3"} {
-		_, err := c.p.AddReported(&Ask{Key: AllocationKey(fmt.Sprint("r", i)), App: "x", Amounts: one, Details: details},
-			node, now)
+	details := objects.NewAskDetails(objects.AskDetails{Tags: tags,
+		Constraints: &objects.AskConstraints{Affinity: around}})
+	var there []*objects.Allocation
+	for i, node := range []objects.NodeID{"n2", "n3", "n3"} {
+		key := objects.AllocationKey(fmt.Sprint("r", i))
+		_, err := c.p.AddReported(&objects.Ask{Key: key, App: "x", Amounts: one, Details: details}, node, now)
 		assert.NilError(t, err)
-		y, _ := c.p.Allocation(AllocationKey(fmt.Sprint("r", i)))
+		y, _ := c.p.Allocation(key)
 		there = append(there, y)
 	}
-	x, err := c.p.AddAsk(&Ask{Key: "k", App: "x", Amounts: one, Details: details}, now)
+	x, err := c.p.AddAsk(&objects.Ask{Key: "k", App: "x", Amounts: one, Details: details}, now)
 	assert.NilError(t, err)
-	c.p.RefreshShares()
-	first := func(gone ...*Allocation) NodeID {
-		return c.p.Affinity().FirstAllowedNode(x.shape, c.p.Affinity().Check(x).Without(gone)).ID()
+	refresh(c.p, c.nodes)
+	first := func(gone ...*objects.Allocation) objects.NodeID {
+		return c.nodes.For(x).Without(gone).First().ID()
 	}
-	assert.Equal(t, first(), NodeID("n3"))
-	assert.Equal(t, first(there[1], there[2]), NodeID("n2"))
-	assert.Equal(t, first(there...), NodeID("n1"), "node order decides")
+	assert.Equal(t, first(), objects.NodeID("n3"))
+	assert.Equal(t, first(there[1], there[2]), objects.NodeID("n2"))
+	assert.Equal(t, first(there...), objects.NodeID("n1"), "node order decides")
 }
 
 // When the last allocation of a group ends, its pod affinity allows nodes of which nothing has changed (CON-17).
 func TestPreferredNodes_AllowedAgainWithoutAChange(t *testing.T) {
 	now := time.Unix(0, 0)
-	p := quotaPartition(t, "")
+	p, nodes := newNodes(t)
 	assert.NilError(t, p.AddApplication("x", security.User{Name: "ann"}, "root.a", nil, now))
 	amounts := func(n resources.Quantity) resources.Amounts {
 		return resources.FromMap(map[string]resources.Quantity{"vcore": n})
 	}
-	for _, id := range []NodeID{"n1", "n2", "n3"} {
+	for _, id := range []objects.NodeID{"n1", "n2", "n3"} {
 		assert.NilError(t, p.AddNode(id, amounts(9), map[string]string{"host": string(id)}, true))
 	}
 	tags := map[string]string{
@@ -413,54 +444,56 @@ func TestPreferredNodes_AllowedAgainWithoutAChange(t *testing.T) {
 		constraints.AffinityTag: `{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":1,` +
 			`"preference":{"matchExpressions":[{"key":"host","operator":"In","values":["n2"]}]}}]}`,
 	}
-	nodes, err := constraints.Parse(tags)
+	selector, err := constraints.Parse(tags)
 	assert.NilError(t, err)
-	around, err := affinity.Parse(tags, nodes)
+	around, err := affinity.Parse(tags, selector)
 	assert.NilError(t, err)
-	details := NewAskDetails(AskDetails{Tags: tags, Constraints: &AskConstraints{Nodes: nodes, Affinity: around}})
-	_, err = p.AddReported(&Ask{Key: "last", App: "x", Amounts: amounts(1), Details: details}, "n1", now)
+	details := objects.NewAskDetails(objects.AskDetails{Tags: tags,
+		Constraints: &objects.AskConstraints{Nodes: selector, Affinity: around}})
+	_, err = p.AddReported(&objects.Ask{Key: "last", App: "x", Amounts: amounts(1), Details: details}, "n1", now)
 	assert.NilError(t, err)
-	x, err := p.AddAsk(&Ask{Key: "k", App: "x", Amounts: amounts(1), Details: details}, now)
+	x, err := p.AddAsk(&objects.Ask{Key: "k", App: "x", Amounts: amounts(1), Details: details}, now)
 	assert.NilError(t, err)
-	first := func() NodeID {
-		p.RefreshShares()
-		return p.Affinity().FirstAllowedNode(x.shape, p.Affinity().Check(x)).ID()
+	first := func() objects.NodeID {
+		refresh(p, nodes)
+		return nodes.For(x).First().ID()
 	}
-	p.journal.affinity.maxRefused = 0
+	nodes.maxRefused = 0
 	for range 2 { // then the kind has nodes of its own
-		assert.Equal(t, first(), NodeID("n1"), "beside the one that runs")
+		assert.Equal(t, first(), objects.NodeID("n1"), "beside the one that runs")
 	}
 	_, ok := p.Release("last", now)
 	assert.Assert(t, ok)
-	assert.Equal(t, first(), NodeID("n2"), "anywhere, so where it prefers")
+	assert.Equal(t, first(), objects.NodeID("n2"), "anywhere, so where it prefers")
 }
 
 // A placement does not make a search look at other nodes anew, and asks without preferences leave nothing to be kept.
 func TestPreferredNodes_KeptOnlyForPreferences(t *testing.T) {
-	c := &preferringCluster{t: t, rng: rand.New(rand.NewPCG(1, 1)), p: quotaPartition(t, "")}
+	c := &preferringCluster{t: t, rng: rand.New(rand.NewPCG(1, 1))}
+	c.p, c.nodes = newNodes(t)
 	assert.NilError(t, c.p.AddApplication("x", security.User{Name: "ann"}, "root.a", nil, time.Unix(0, 0)))
 	for i := range 20 {
 		assert.NilError(t,
-			c.p.AddNode(NodeID(fmt.Sprint("n", i)), resources.FromMap(map[string]resources.Quantity{"vcore": 9}),
+			c.p.AddNode(objects.NodeID(fmt.Sprint("n", i)), resources.FromMap(map[string]resources.Quantity{"vcore": 9}),
 				map[string]string{"host": fmt.Sprint(i)}, true))
 	}
-	grouped := &c.p.journal.affinity.grouped
+	grouped := &c.nodes.grouped
 	kept := func() int { return len(grouped.shared) + len(grouped.own) }
 	place := func(tags map[string]string) {
 		t.Helper()
 		nodes, err := constraints.Parse(tags)
 		assert.NilError(t, err)
 		c.asks++
-		ask := &Ask{Key: AllocationKey(fmt.Sprint("p", c.asks)), App: "x",
+		ask := &objects.Ask{Key: objects.AllocationKey(fmt.Sprint("p", c.asks)), App: "x",
 			Amounts: resources.FromMap(map[string]resources.Quantity{"vcore": 1}),
-			Details: NewAskDetails(AskDetails{Tags: tags})}
+			Details: objects.NewAskDetails(objects.AskDetails{Tags: tags})}
 		if nodes != nil {
-			ask = ask.WithConstraints(&AskConstraints{Nodes: nodes})
+			ask = ask.WithConstraints(&objects.AskConstraints{Nodes: nodes})
 		}
 		x, err := c.p.AddAsk(ask, time.Unix(0, 0))
 		assert.NilError(t, err)
-		c.p.RefreshShares()
-		assert.NilError(t, c.p.Place(x, c.p.Affinity().FirstAllowedNode(x.shape, c.p.Affinity().Check(x)), time.Unix(0, 0)))
+		refresh(c.p, c.nodes)
+		assert.NilError(t, c.p.Place(x, c.nodes.For(x).First(), time.Unix(0, 0)))
 	}
 	place(nil)
 	place(map[string]string{constraints.SelectorTag: `{"host":"3"}`})
@@ -479,5 +512,5 @@ func TestPreferredNodes_KeptOnlyForPreferences(t *testing.T) {
 	assert.Equal(t, kept(), 2)
 	_, err := c.p.RemoveNode("n5", time.Unix(0, 0))
 	assert.NilError(t, err)
-	assert.Assert(t, c.p.journal.affinity.softTainted == nil)
+	assert.Assert(t, c.nodes.softTainted == nil)
 }

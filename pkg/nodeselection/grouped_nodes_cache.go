@@ -1,6 +1,10 @@
-package objects
+package nodeselection
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+)
 
 // Bounds on the number of groupedNodes that are kept, and how many searches ago an own one must have been searched at
 // least to be Replaced: otherwise kinds that take turns would fill one for each search.
@@ -12,25 +16,37 @@ const (
 
 // groupedNodesCache has the groupedNodes that were last searched, and the nodes that changed since.
 type groupedNodesCache struct {
+	part        *objects.Partition
 	shared, own []*groupedNodes
 	searches    uint64
-	changed     []*Node // since the position base
+	changed     []*objects.Node // since the position base
 	base        uint64
-	masks       uint64   // how often the masks of all nodes have changed
-	labels      []string // buffer of AffinityLedger.searchGroups
+	joining     []*objects.Node // became schedulable or unschedulable since addJoined
+	labels      []string        // buffer of Check.searchGroups
 }
 
-// add records that n, of so many nodes, has changed.
-func (c *groupedNodesCache) add(n *Node, nodes int) {
+// add records that n has changed.
+func (c *groupedNodesCache) add(n *objects.Node) {
 	if len(c.shared)+len(c.own) == 0 {
 		return
 	}
 	c.changed = append(c.changed, n)
-	if len(c.changed) > 2*nodes+64 { // what was not searched for so long is filled anew
+	if len(c.changed) > 2*objects.NodeCount(c.part)+64 { // what was not searched for so long is filled anew
 		half := len(c.changed) / 2
 		c.base += uint64(half)
 		c.changed = append(c.changed[:0], c.changed[half:]...)
 	}
+}
+
+// addJoined records the nodes that joined the node order since the last call: they are not in it when they become
+// schedulable.
+func (c *groupedNodesCache) addJoined() {
+	for _, n := range c.joining {
+		if n.InOrder() {
+			c.add(n)
+		}
+	}
+	c.joining = nil
 }
 
 // invalidate makes all groupedNodes be filled anew before their next search.
@@ -40,9 +56,8 @@ func (c *groupedNodesCache) invalidate() {
 }
 
 // ofKind is the groupedNodes of a kind whose constraints are about labels, up to date; nil: it has none of its own.
-// There are so many nodes, which o has in order.
-func (c *groupedNodesCache) ofKind(kind *searchKind, labels []string, o *ordering, nodes int) *groupedNodes {
-	i := slices.IndexFunc(c.own, func(k *groupedNodes) bool { return k.kind.same(kind) })
+func (c *groupedNodesCache) ofKind(kind searchKind, labels []string) *groupedNodes {
+	i := slices.IndexFunc(c.own, func(k *groupedNodes) bool { return k.kind.same(&kind) })
 	if i < 0 {
 		return nil
 	}
@@ -50,11 +65,11 @@ func (c *groupedNodesCache) ofKind(kind *searchKind, labels []string, o *orderin
 	if version := kind.check.NodeVersion(); k.version != version || !slices.Equal(k.labels, labels) {
 		k.version, k.labels, k.at = version, slices.Clone(labels), nil
 	}
-	return c.refresh(k, o, nodes)
+	return c.refresh(k)
 }
 
 // sharedBy is the groupedNodes that all kinds share whose constraints are about labels, up to date.
-func (c *groupedNodesCache) sharedBy(labels []string, o *ordering, nodes int) *groupedNodes {
+func (c *groupedNodesCache) sharedBy(labels []string) *groupedNodes {
 	i := slices.IndexFunc(c.shared, func(k *groupedNodes) bool { return slices.Equal(k.labels, labels) })
 	if i < 0 {
 		if len(c.shared) == maxShared {
@@ -64,18 +79,19 @@ func (c *groupedNodesCache) sharedBy(labels []string, o *ordering, nodes int) *g
 		i = len(c.shared)
 		c.shared = append(c.shared, newGroupedNodes(labels, nil))
 	}
-	return c.refresh(c.shared[i], o, nodes)
+	return c.refresh(c.shared[i])
 }
 
 // refresh brings k up to date.
-func (c *groupedNodesCache) refresh(k *groupedNodes, o *ordering, nodes int) *groupedNodes {
+func (c *groupedNodesCache) refresh(k *groupedNodes) *groupedNodes {
+	masks := objects.ShapesAdded(c.part)
 	if k.at == nil || k.upTo < c.base {
-		k.fill(o, nodes)
+		k.fill(c.part)
 	} else {
-		k.update(append(k.joining, c.changed[k.upTo-c.base:]...), o, k.masks != c.masks)
+		k.update(c.changed[k.upTo-c.base:], c.part, k.masks != masks)
 	}
 	c.searches++
-	k.masks, k.upTo, k.usedAt = c.masks, c.base+uint64(len(c.changed)), c.searches
+	k.masks, k.upTo, k.usedAt = masks, c.base+uint64(len(c.changed)), c.searches
 	return k
 }
 

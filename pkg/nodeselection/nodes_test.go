@@ -1,4 +1,4 @@
-package objects
+package nodeselection
 
 import (
 	"fmt"
@@ -8,29 +8,31 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/pkg/affinity"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
 // Allocations are tracked while an ask, an allocation or a foreign allocation has constraints, and not before or after.
 func TestAffinity_TracksOnlyWhileNeeded(t *testing.T) {
-	p, now := quotaPartition(t, ""), time.Unix(0, 0)
+	p, nodes := newNodes(t)
+	now := time.Unix(0, 0)
 	one := resources.FromMap(map[string]resources.Quantity{"vcore": 1})
 	for i := range 3 {
 		assert.NilError(t,
-			p.AddNode(NodeID(fmt.Sprint("n", i)), resources.FromMap(map[string]resources.Quantity{"vcore": 9}),
+			p.AddNode(objects.NodeID(fmt.Sprint("n", i)), resources.FromMap(map[string]resources.Quantity{"vcore": 9}),
 				map[string]string{"host": fmt.Sprint(i)}, true))
 	}
 	assert.NilError(t, p.AddApplication("x", security.User{Name: "ann"}, "root.a", nil, now))
 	tracking := func() bool {
 		t.Helper()
-		p.RefreshShares()
+		refresh(p, nodes)
 		assert.NilError(t, p.Check())
-		return p.journal.affinity.tracking
+		return nodes.tracking
 	}
 	labels := map[string]string{"kubernetes.io/label/app": "db"}
-	_, err := p.AddReported(&Ask{Key: "plain", App: "x", Amounts: one, Details: NewAskDetails(AskDetails{Tags: labels})},
-		"n0", now)
+	labelled := objects.NewAskDetails(objects.AskDetails{Tags: labels})
+	_, err := p.AddReported(&objects.Ask{Key: "plain", App: "x", Amounts: one, Details: labelled}, "n0", now)
 	assert.NilError(t, err)
 	assert.Assert(t, !tracking(), "labels alone are no constraint")
 
@@ -41,24 +43,26 @@ func TestAffinity_TracksOnlyWhileNeeded(t *testing.T) {
 	}
 	parsed, err := affinity.Parse(tags, nil)
 	assert.NilError(t, err)
-	x, err := p.AddAsk(&Ask{Key: "k", App: "x", Amounts: one,
-		Details: NewAskDetails(AskDetails{Tags: tags, Constraints: &AskConstraints{Affinity: parsed}})}, now)
+	x, err := p.AddAsk(&objects.Ask{Key: "k", App: "x", Amounts: one,
+		Details: objects.NewAskDetails(objects.AskDetails{Tags: tags,
+			Constraints: &objects.AskConstraints{Affinity: parsed}})}, now)
 	assert.NilError(t, err)
 	assert.Assert(t, tracking())
-	n0, n1 := p.nodes["n0"], p.nodes["n1"]
-	assert.Equal(t, p.Affinity().Check(x).Refusal(n0), affinity.AntiAffinity, "the allocation was there before")
-	assert.ErrorIs(t, p.Place(x, n0, now), ErrRefused)
+	n0, _ := p.Node("n0")
+	n1, _ := p.Node("n1")
+	n2, _ := p.Node("n2")
+	assert.Equal(t, nodes.For(x).Refusal(n0), affinity.AntiAffinity, "the allocation was there before")
 	assert.NilError(t, p.Place(x, n1, now))
 	assert.Assert(t, tracking(), "the allocation has the constraint still")
 	_, ok := p.Release("k", now)
 	assert.Assert(t, ok && !tracking())
 
-	assert.NilError(t, p.AddForeign(Foreign{Key: "f", Node: "n2", Amounts: one, Tags: tags}))
+	assert.NilError(t, p.AddForeign(objects.Foreign{Key: "f", Node: "n2", Amounts: one, Tags: tags}))
 	assert.Assert(t, tracking())
-	y, err := p.AddAsk(&Ask{Key: "db", App: "x", Amounts: one, Details: NewAskDetails(AskDetails{Tags: labels})}, now)
+	y, err := p.AddAsk(&objects.Ask{Key: "db", App: "x", Amounts: one, Details: labelled}, now)
 	assert.NilError(t, err)
-	assert.Equal(t, p.Affinity().Check(y).Refusal(p.nodes["n2"]), affinity.OthersAntiAffinity)
+	assert.Equal(t, nodes.For(y).Refusal(n2), affinity.OthersAntiAffinity)
 	p.RemoveForeign("f")
 	assert.Assert(t, !tracking())
-	assert.Assert(t, !p.Affinity().Check(y).MayRefuse())
+	assert.Assert(t, !nodes.For(y).MayRefuse())
 }
