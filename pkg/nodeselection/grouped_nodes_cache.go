@@ -21,8 +21,7 @@ type groupedNodesCache struct {
 	searches    uint64
 	changed     []*objects.Node // since the position base
 	base        uint64
-	joining     []*objects.Node // became schedulable or unschedulable since addJoined
-	labels      []string        // buffer of Check.searchGroups
+	labels      []string // buffer of Check.searchGroups
 }
 
 // add records that n has changed.
@@ -36,17 +35,6 @@ func (c *groupedNodesCache) add(n *objects.Node) {
 		c.base += uint64(half)
 		c.changed = append(c.changed[:0], c.changed[half:]...)
 	}
-}
-
-// addJoined records the nodes that joined the node order since the last call: they are not in it when they become
-// schedulable.
-func (c *groupedNodesCache) addJoined() {
-	for _, n := range c.joining {
-		if n.InOrder() {
-			c.add(n)
-		}
-	}
-	c.joining = nil
 }
 
 // invalidate makes all groupedNodes be filled anew before their next search.

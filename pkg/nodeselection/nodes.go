@@ -47,9 +47,9 @@ func (s *Nodes) Opened() bool { return s.opened }
 func (s *Nodes) MayRefuse() bool { return s.tracking }
 
 // Refresh requeues the asks to which nodes were refused, if a change may have opened nodes to them, and forgets what is
-// not needed any more. The caller must call it before a decision, after Partition.RefreshShares.
+// not needed any more. The caller must call it before a search, after Partition.RefreshShares: a node that has become
+// schedulable joins the node order there.
 func (s *Nodes) Refresh() {
-	s.grouped.addJoined()
 	if s.opened {
 		s.opened = false
 		objects.RequeueConstrained(s.part)
@@ -120,11 +120,9 @@ func (*Nodes) Wants() objects.ChangeSet {
 // On implements objects.Consumer.
 func (s *Nodes) On(c *objects.Change) {
 	switch c.Kind {
-	case objects.NodeUsageChanged: // its place in the node order, or the shapes that fit it, may be others
+	case objects.NodeUsageChanged, objects.SchedulabilityChanged:
+		// the place of the node in the node order, the shapes that fit it, or what its ports refuse may be others
 		s.grouped.add(c.Node)
-	case objects.SchedulabilityChanged:
-		s.grouped.add(c.Node)
-		s.grouped.joining = append(s.grouped.joining, c.Node)
 	case objects.AskAdded:
 		s.askAdded(c.Ask)
 	case objects.AskRemoved:
