@@ -1,6 +1,6 @@
 // Package configs has the settings of partitions and queues as typed, immutable values, and pure
 // functions on them: what the properties of a queue mean, which of them are inherited, the defaults,
-// and the quotas that the tags of an application set.
+// the quotas that the tags of an application set, and how the configurations of a partition differ.
 //
 // It knows no text of a whole document: package queuesyaml reads and validates queues.yaml into these
 // values and writes them. The meaning of quantities, policies, access lists, limits and placement

@@ -13,12 +13,12 @@ import (
 // a leaf (CFG-103). The error names the queues and their applications, up to maxNamed. prepared is
 // the difference to the configuration in force, or nil. Requires: conf is from queuesyaml.Load and has
 // the name of the partition.
-func (p *Partition) CheckReconfigure(conf configs.Partition, prepared *Difference) error {
-	return prepared.orNew(p.conf, conf).queueTypeError(p.root)
+func (p *Partition) CheckReconfigure(conf configs.Partition, prepared *configs.Difference) error {
+	return queueTypeError(prepared.OrNew(p.conf, conf), p.root)
 }
 
-func (d *Difference) queueTypeError(root *Queue) error {
-	clashes := typeClashesIn(root, &d.root, nil)
+func queueTypeError(d *configs.Difference, root *Queue) error {
+	clashes := typeClashesIn(root, &d.Root, nil)
 	if len(clashes) == 0 {
 		return nil
 	}
@@ -34,18 +34,18 @@ const maxNamed = 10
 
 // typeClashesIn appends the type clashes at and below q, in the order of the configuration. There
 // is none where nothing differs: a configured queue has its configured type.
-func typeClashesIn(q *Queue, d *queueDifference, found []string) []string {
+func typeClashesIn(q *Queue, d *configs.QueueDifference, found []string) []string {
 	switch {
-	case d.conf == nil || !d.typeChanges: // a removed queue drains, whatever it holds
+	case d.Conf == nil || !d.TypeChanges: // a removed queue drains, whatever it holds
 		return found
-	case d.added: // it may exist as a dynamic or a draining queue
-		return typeClashesBelow(q, d.conf, found)
-	case d.ownSettings:
-		found = typeClashesAt(q, d.conf, found)
+	case d.Added: // it may exist as a dynamic or a draining queue
+		return typeClashesBelow(q, d.Conf, found)
+	case d.OwnSettings:
+		found = typeClashesAt(q, d.Conf, found)
 	}
-	for i := range d.children {
-		if child, ok := q.byName[d.children[i].name]; ok {
-			found = typeClashesIn(child, &d.children[i], found)
+	for i := range d.Children {
+		if child, ok := q.byName[d.Children[i].Name]; ok {
+			found = typeClashesIn(child, &d.Children[i], found)
 		}
 	}
 	return found
@@ -114,9 +114,9 @@ func listApps(n int, ids []AppID) string {
 //
 // The time grows with the queues that change and what depends on them, not with those that stay
 // (ADR 44, CFG-107). The result does not depend on prepared. Requires: as CheckReconfigure.
-func (p *Partition) Reconfigure(conf configs.Partition, prepared *Difference) error {
-	d := prepared.orNew(p.conf, conf)
-	if err := d.queueTypeError(p.root); err != nil {
+func (p *Partition) Reconfigure(conf configs.Partition, prepared *configs.Difference) error {
+	d := prepared.OrNew(p.conf, conf)
+	if err := queueTypeError(d, p.root); err != nil {
 		return err
 	}
 	p.names.PinNumbers() // accounts and the node order have the old indexes until they are rebuilt
@@ -127,12 +127,12 @@ func (p *Partition) Reconfigure(conf configs.Partition, prepared *Difference) er
 	if budgetsChanged {
 		p.applyBudgets()
 	}
-	r := reload{p: p, visited: make([]visitedQueue, 0, d.root.size)}
-	r.applyDifference(p.root, &d.root)
+	r := reload{p: p, visited: make([]visitedQueue, 0, d.Root.Size)}
+	r.applyDifference(p.root, &d.Root)
 	for _, q := range r.templatesChanged {
 		r.updateLeaves(q)
 	}
-	r.finish(d.global)
+	r.finish(d.Global)
 	return nil
 }
 

@@ -88,7 +88,7 @@ func BenchmarkReconfigure(b *testing.B) {
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
 				b.StopTimer()
-				d := NewDifference(confs[i%2], confs[(i+1)%2])
+				d := configs.NewDifference(confs[i%2], confs[(i+1)%2])
 				b.StartTimer()
 				assert.NilError(b, p.Reconfigure(confs[(i+1)%2], d))
 				p.RefreshShares()

@@ -29,7 +29,7 @@ func TestReconfigure_AllocationsPerChangedQueue(t *testing.T) {
 		return conf
 	}
 	confs := []configs.Partition{tree(10), tree(11)}
-	prepared := []*Difference{NewDifference(confs[1], confs[0]), NewDifference(confs[0], confs[1])}
+	prepared := []*configs.Difference{configs.NewDifference(confs[1], confs[0]), configs.NewDifference(confs[0], confs[1])}
 	p, i := NewPartition(confs[0]), 0
 	allocations := testing.AllocsPerRun(4, func() {
 		i++

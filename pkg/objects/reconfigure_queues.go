@@ -36,19 +36,19 @@ type visitedQueue struct {
 }
 
 // applyDifference applies the settings of d to q and the queues below it.
-func (r *reload) applyDifference(q *Queue, d *queueDifference) {
+func (r *reload) applyDifference(q *Queue, d *configs.QueueDifference) {
 	at := r.visit(q)
-	if d.ownSettings {
-		r.changeSettings(at, d.conf, true)
+	if d.OwnSettings {
+		r.changeSettings(at, d.Conf, true)
 	}
-	for i := range d.children {
-		switch d := &d.children[i]; {
-		case d.conf == nil:
-			r.drainQueue(q.byName[d.name])
-		case d.added:
-			r.addQueue(q, d.conf)
+	for i := range d.Children {
+		switch d := &d.Children[i]; {
+		case d.Conf == nil:
+			r.drainQueue(q.byName[d.Name])
+		case d.Added:
+			r.addQueue(q, d.Conf)
 		default:
-			r.applyDifference(q.byName[d.name], d)
+			r.applyDifference(q.byName[d.Name], d)
 		}
 	}
 }
@@ -118,11 +118,11 @@ func (r *reload) changeSettings(at int, conf *configs.Queue, managed bool) {
 	if q.conf.Guaranteed.IsEmpty() != conf.Guaranteed.IsEmpty() || q.conf.PreemptionPolicy != conf.PreemptionPolicy {
 		r.mayPreemptChanged = append(r.mayPreemptChanged, q)
 	}
-	r.limitsChanged = r.limitsChanged || !sameLimits(q.conf.Limits, conf.Limits) && hasApplications(q)
-	r.classQuotasChanged = r.classQuotasChanged || !sameClassQuotas(q.conf.ClassQuotas, conf.ClassQuotas) &&
+	r.limitsChanged = r.limitsChanged || !configs.SameList(q.conf.Limits, conf.Limits) && hasApplications(q)
+	r.classQuotasChanged = r.classQuotasChanged || !configs.SameList(q.conf.ClassQuotas, conf.ClassQuotas) &&
 		hasApplications(q)
 	before := q.policy
-	if !sameTemplate(q.conf.ChildTemplate, conf.ChildTemplate) || q.conf.UpdatesLeaves != conf.UpdatesLeaves {
+	if !q.conf.ChildTemplate.Equal(conf.ChildTemplate) || q.conf.UpdatesLeaves != conf.UpdatesLeaves {
 		r.templatesChanged = append(r.templatesChanged, q)
 	}
 	q.setConf(conf)
@@ -147,7 +147,7 @@ func (r *reload) updateLeaves(q *Queue) {
 	for _, c := range q.Children() {
 		switch {
 		case c.Leaf() && !c.managed:
-			if conf := c.dynamicConf(); !sameQueue(&c.conf, &conf) {
+			if conf := c.dynamicConf(); !c.conf.SameSettings(&conf) {
 				r.changeSettings(r.visit(c), &conf, false)
 			}
 		case !c.Leaf() && c.conf.ChildTemplate == nil:

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
-	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
 // errBeingRemoved rejects nodes and applications of a draining partition.
@@ -13,7 +12,7 @@ var errBeingRemoved = errors.New("is being removed")
 
 // CheckConfig reports what makes a configuration impossible for the partition; nil: UseConfig would put it
 // in force now. It changes nothing. prepared is as in UseConfig.
-func (c *Core) CheckConfig(conf configs.Partition, prepared *objects.Difference) error {
+func (c *Core) CheckConfig(conf configs.Partition, prepared *configs.Difference) error {
 	return c.part.CheckReconfigure(conf, prepared)
 }
 

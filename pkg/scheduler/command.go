@@ -22,7 +22,7 @@ type (
 		// Prepared is the difference between Partition and the configuration in force, computed beforehand.
 		// If it is nil or between other configurations, the difference is computed now. The result is the
 		// same.
-		Prepared *objects.Difference `recording:"-"` // the Core computes it itself
+		Prepared *configs.Difference `recording:"-"` // the Core computes it itself
 	}
 
 	// DrainPartition begins the removal of a partition that is no longer in the configuration: it accepts

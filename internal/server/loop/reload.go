@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
-	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -97,15 +96,15 @@ type participantReport struct {
 // configDifferences are the differences of each partition that stays between conf and the
 // configuration in force, by name. Their cost grows with the configurations, so they are computed
 // before any loop stops, and without a lock that readers take.
-func configDifferences(inForce, conf *configs.Config) map[string]*objects.Difference {
-	out := map[string]*objects.Difference{}
+func configDifferences(inForce, conf *configs.Config) map[string]*configs.Difference {
+	out := map[string]*configs.Difference{}
 	if inForce == nil {
 		return out
 	}
 	for _, from := range inForce.Partitions {
 		for _, to := range conf.Partitions {
 			if from.Name == to.Name {
-				out[to.Name] = objects.NewDifference(from, to)
+				out[to.Name] = configs.NewDifference(from, to)
 			}
 		}
 	}
@@ -113,7 +112,7 @@ func configDifferences(inForce, conf *configs.Config) map[string]*objects.Differ
 }
 
 // newReloadBarrier asks all loops to prepare. The caller must hold partitionsLock.
-func (c *Cluster) newReloadBarrier(conf *configs.Config, prepared map[string]*objects.Difference) *reloadBarrier {
+func (c *Cluster) newReloadBarrier(conf *configs.Config, prepared map[string]*configs.Difference) *reloadBarrier {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	m := &reloadBarrier{decided: make(chan struct{})}

@@ -10,7 +10,6 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/server/loop"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/limits"
-	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
 // The difference of two configurations is computed once, by the caller of Reload, and not again
@@ -41,7 +40,7 @@ func TestReload_DifferenceIsComputedOnce(t *testing.T) {
 	for _, conf := range confs[:2] { // afterwards all bounds of applications are known
 		assert.NilError(t, c.Configure(t.Context(), conf))
 	}
-	once := allocs(func() { objects.NewDifference(confs[1].Partitions[0], confs[2].Partitions[0]) })
+	once := allocs(func() { configs.NewDifference(confs[1].Partitions[0], confs[2].Partitions[0]) })
 	assert.Assert(t, once > 10_000, "%d", once)
 	reloaded := allocs(func() { assert.NilError(t, c.Configure(t.Context(), confs[2])) })
 	assert.Assert(t, reloaded < once+once/2, "a reload allocates %d times, to compare %d", reloaded, once)
