@@ -170,7 +170,7 @@ func TestHealthCheck_BeforeFirstConfiguration(t *testing.T) {
 	c := loop.NewCluster(loop.Options{}, func(string) loop.Sink { return discardSink{} }, nil)
 	t.Cleanup(c.End)
 	h, _ := healthOf(t, c)
-	assert.Assert(t, h.Healthy && len(h.HealthChecks) == 10)
+	assert.Assert(t, h.Healthy && len(h.HealthChecks) == 4)
 }
 
 // blockedCluster is a cluster whose loop blocks on delivering an effect until the test ends.
