@@ -9,7 +9,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
 	"github.com/canopy-scheduler/canopy/internal/cli/demo"
-	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
 const demoHelp = `Run a scheduler and a simulated resource manager in this process, in virtual time.
@@ -97,8 +97,8 @@ type demoReport struct {
 	*demo.Report
 	Queues int `json:"queuesBelowRoot"`
 	// an ask of the full cluster, as REST explains it; missing: none was pending
-	WaitingAsk *dao.Explanation `json:"waitingAsk,omitempty"`
-	Preemption *demo.Preemption `json:"preemption"`
+	WaitingAsk *scheduler.Explanation `json:"waitingAsk,omitempty"`
+	Preemption *demo.Preemption       `json:"preemption"`
 }
 
 // runDemo runs a workload and then a preemption, each with a scheduler of its own.
@@ -108,10 +108,7 @@ func runDemo(size demo.Size, progress *cmdline.Progress) (*demoReport, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &demoReport{Report: report, Queues: size.Queues}
-	if e := r.Full.TopPending; e != nil {
-		r.WaitingAsk = dao.NewExplanation(e)
-	}
+	r := &demoReport{Report: report, Queues: size.Queues, WaitingAsk: report.Full.TopPending}
 	if r.Preemption, err = demo.RunPreemption(); err != nil {
 		return nil, fmt.Errorf("preemption: %w", err)
 	}

@@ -59,7 +59,10 @@ func TestDemo_InJSON(t *testing.T) {
 		"allocatedResources",
 		"steps", "full", "queuesBelowRoot", "waitingAsk", "preemption",
 	})
-	var r demoReport
+	var r struct {
+		demoReport
+		WaitingAsk explanation `json:"waitingAsk"` // as a command reads it
+	}
 	assert.NilError(t, json.Unmarshal([]byte(out), &r))
 	assert.Equal(t, r.Nodes, 30)
 	assert.Equal(t, r.Allocated, 2500)

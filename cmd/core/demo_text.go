@@ -41,9 +41,8 @@ func (r *demoReport) write(out io.Writer) error {
 		cmdline.WithThousands(r.Full.Running), cmdline.WithThousands(r.Full.Waiting))
 	writeTree(&b, r.Full.Queues)
 	if r.WaitingAsk != nil {
-		fmt.Fprintf(&b, "\nThe pending ask with the highest priority: 'canopy explain %s' prints\n\n",
-			r.WaitingAsk.AllocationKey)
-		if err := printExplanation(&b, r.WaitingAsk); err != nil {
+		fmt.Fprintf(&b, "\nThe pending ask with the highest priority: 'canopy explain %s' prints\n\n", r.WaitingAsk.Key)
+		if err := printExplained(&b, r.WaitingAsk); err != nil {
 			return err
 		}
 	}

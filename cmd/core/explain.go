@@ -12,7 +12,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
 	"github.com/canopy-scheduler/canopy/internal/server/answer"
-	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
 const explainHelp = `Explain the state of an ask or an allocation at a running server.
@@ -68,7 +68,7 @@ func explainCommand() *cobra.Command {
 // well.
 func (f *explainFlags) run(ctx context.Context, name string, out io.Writer) error {
 	var ask []byte
-	var e dao.Explanation // the body of a 404 has its fields too
+	var e explanation
 	if !f.application {
 		text, status, err := f.ask(ctx, http.MethodGet, f.explanationOf("ask", name), nil)
 		switch {
@@ -78,7 +78,7 @@ func (f *explainFlags) run(ctx context.Context, name string, out io.Writer) erro
 			return f.refusal(nil, status)
 		case status == http.StatusOK:
 			return f.print(out, text, func(out io.Writer) error { return printExplanation(out, &e) })
-		case e.AllocationKey != "" && e.State != "unknown":
+		case e.Key != "" && e.State != scheduler.KeyUnknown:
 			return f.unknown(out, text, e.Message)
 		}
 		ask = text
@@ -87,7 +87,7 @@ func (f *explainFlags) run(ctx context.Context, name string, out io.Writer) erro
 	if err != nil {
 		return err
 	}
-	var a dao.ApplicationExplanation
+	var a applicationExplanation
 	switch {
 	case status == http.StatusOK && answer.Decode(text, &a) == nil:
 		return f.print(out, text, func(out io.Writer) error { return printApplicationExplanation(out, &a) })

@@ -6,6 +6,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
@@ -14,7 +15,7 @@ func TestPrintExplanation_ExpectedStart(t *testing.T) {
 		var out strings.Builder
 		assert.NilError(t,
 			printExplanation(&out,
-				&dao.Explanation{AllocationKey: "k", ApplicationID: "a", State: "pending", Message: "no node fits",
+				&explanation{Explanation: scheduler.Explanation{App: "a", State: scheduler.KeyPending, Message: "no node fits"},
 					ExpectedStart: s}))
 		_, text, _ := strings.Cut(trimLines(out.String()), "no node fits\n")
 		return text

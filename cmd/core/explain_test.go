@@ -9,7 +9,8 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
-	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
+	"github.com/canopy-scheduler/canopy/internal/server/answer"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
 func TestExplainCommand_PendingAndAllocatedKeys(t *testing.T) {
@@ -41,7 +42,7 @@ preemption:
 
 	code, out, _ = runCanopy("explain", "high", "--address", address, "-o", "json")
 	assert.Equal(t, code, 0)
-	var e dao.Explanation
+	var e struct{ Verdict struct{ Code string } }
 	assert.NilError(t, json.Unmarshal([]byte(out), &e))
 	assert.Equal(t, e.Verdict.Code, "waitsForVictims")
 }
@@ -58,21 +59,28 @@ func TestExplainCommand_Application(t *testing.T) {
 
 	code, out, _ = runCanopy("explain", "x", "--application", "--address", address, "-o", "json")
 	assert.Equal(t, code, 0)
-	var e dao.ApplicationExplanation
+	var e applicationExplanation
 	assert.NilError(t, json.Unmarshal([]byte(out), &e))
-	assert.Equal(t, e.Groups[0].First.AllocationKey, "high")
+	assert.Equal(t, e.Groups[0].First.Key, objects.AllocationKey("high"))
 
 	code, _, errs = runCanopy("explain", "high", "--application", "--address", address)
 	assert.Equal(t, code, cmdline.Refused)
 	assert.Equal(t, errs, "canopy: high: Application not found\n")
 }
 
+// decoded is an answer as a command reads it.
+func decoded[T any](t *testing.T, body string) *T {
+	t.Helper()
+	into := new(T)
+	assert.NilError(t, answer.Decode([]byte(body), into))
+	return into
+}
+
 func TestPrintExplanation_BackOff(t *testing.T) {
 	var out strings.Builder
-	assert.NilError(t, printExplanation(&out, &dao.Explanation{
-		AllocationKey: "k", ApplicationID: "a", State: "pending", Message: "no node fits",
-		Verdict: &dao.Verdict{BackOff: []dao.BackOff{{Message: "preemption is evaluated again at noon"}}},
-	}))
+	assert.NilError(t, printExplanation(&out, decoded[explanation](t, `{"allocationKey": "k", "applicationID": "a",
+		"state": "pending", "message": "no node fits",
+		"verdict": {"code": "c", "backOff": [{"message": "preemption is evaluated again at noon"}]}}`)))
 	assert.Assert(t, strings.HasSuffix(out.String(), "no node fits\npreemption is evaluated again at noon\n"),
 		out.String())
 }
@@ -80,19 +88,15 @@ func TestPrintExplanation_BackOff(t *testing.T) {
 // An ask that may preempt, and has no victims: the explanation says what it lacks on nodes and of quotas (EXP-18).
 func TestPrintExplanation_VictimSearches(t *testing.T) {
 	var out strings.Builder
-	assert.NilError(t, printExplanation(&out, &dao.Explanation{
-		AllocationKey: "k", ApplicationID: "a", Time: 1, SearchedAt: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC).UnixNano(),
-		Entitlements: []dao.Entitlement{{PreemptionReason: "priority",
-			Reason: "the preemption delay of the queue has not passed"}},
-		Searches: []dao.VictimSearch{
-			{PreemptionReason: "guarantee", TotalNodes: 5, Nodes: &dao.NodeOutcomes{NoPlan: 3}, Infeasible: 2,
-				NoPlanReasons: map[string]int{"no eligible victim": 1, "eligible victims hold too little": 2},
-				BlockingQuotas: []dao.BlockingQuota{{Quota: "queue root.a has too little headroom",
-					Shortfall: dao.Quantities{"vcore": 2000}, Nodes: 3}}},
-			{PreemptionReason: "priority", Found: true, TotalNodes: 5, Nodes: &dao.NodeOutcomes{Compared: 5},
-				Plans: []dao.Plan{{NodeID: "n1", Victims: []dao.Victim{{AllocationKey: "v", Priority: 3}}}}},
-		},
-	}))
+	assert.NilError(t, printExplanation(&out, decoded[explanation](t, `{"allocationKey": "k", "applicationID": "a",
+		"time": 1, "searchedAt": 1767355200000000000,
+		"entitlements": [{"preemptionReason": "priority", "reason": "the preemption delay of the queue has not passed"}],
+		"searches": [
+			{"preemptionReason": "guarantee", "totalNodes": 5, "nodes": {"noPlan": 3}, "infeasible": 2,
+				"noPlanReasons": {"no eligible victim": 1, "eligible victims hold too little": 2},
+				"blockingQuotas": [{"quota": "queue root.a has too little headroom", "shortfall": {"vcore": 2000}, "nodes": 3}]},
+			{"preemptionReason": "priority", "found": true, "totalNodes": 5, "nodes": {"compared": 5},
+				"plans": [{"nodeID": "n1", "victims": [{"allocationKey": "v", "priority": 3}]}]}]}`)))
 	_, found, _ := strings.Cut(trimLines(out.String()), "\npreemption:\n")
 	assert.Equal(t, found, `  priority  no: the preemption delay of the queue has not passed
   when it is entitled, at 2026-01-02T12:00:00Z, as things are:

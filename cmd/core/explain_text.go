@@ -1,37 +1,62 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 	"time"
 
 	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
+	"github.com/canopy-scheduler/canopy/pkg/explain"
+	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
+// The answers about explanations are the values of the core, except that what it keeps as numbers are texts here: a
+// server of a later version may have more of them.
+
+// explanation is the answer about a key. The body of a 404 has its fields too.
+type explanation struct {
+	scheduler.Explanation
+	Verdict struct {
+		BackOff []scheduler.BackOff
+	} `json:"verdict"`
+	Entitlements  []entitlement      `json:"entitlements"`
+	Searches      []victimSearch     `json:"searches"`
+	ExpectedStart *dao.ExpectedStart `json:"expectedStart"`
+}
+
+// applicationExplanation is the answer about an application.
+type applicationExplanation struct {
+	scheduler.ApplicationExplanation
+	Groups []struct {
+		PendingAsks int
+		First       *explanation
+	}
+	MoreGroups int
+}
+
 // printExplanation prints the ask, the message of the server, and a table of figures.
-func printExplanation(out io.Writer, e *dao.Explanation) error {
+func printExplanation(out io.Writer, e *explanation) error {
 	t := newPreemptText(out)
-	if e.ApplicationID == "" {
-		t.line("%s: %s", e.AllocationKey, e.Message)
+	if e.App == "" {
+		t.line("%s: %s", e.Key, e.Message)
 		return t.Flush()
 	}
-	t.line("%s of application %s, user %s, queue %s, priority %d: %s", e.AllocationKey, e.ApplicationID, e.User,
-		e.QueueName, e.Priority, amountsText(e.Resource))
-	if e.State == "pending" {
-		t.line("pending since %s, %s", timeText(e.Since), ageText(time.Duration(e.Time-e.Since)))
+	t.line("%s of application %s, user %s, queue %s, priority %d: %s", e.Key, e.App, e.User, e.Queue,
+		e.Priority, amountsText(e.Requested.Map()))
+	if e.State == scheduler.KeyPending {
+		t.line("pending since %s, %s", timeText(e.Since), ageText(e.At.Time().Sub(e.Since.Time())))
 	}
 	t.line("%s", e.Message)
 	if e.ExpectedStart != nil {
 		t.line("%s", e.ExpectedStart.Message)
 	}
-	if e.Verdict != nil {
-		for _, b := range e.Verdict.BackOff {
-			t.line("%s", b.Message)
-		}
+	for _, b := range e.Verdict.BackOff {
+		t.line("%s", b.Message)
 	}
 	if len(e.Resources) > 0 {
 		printHeadrooms(t, e)
@@ -43,8 +68,21 @@ func printExplanation(out io.Writer, e *dao.Explanation) error {
 	return t.Flush()
 }
 
+// printExplained prints an explanation of a scheduler in this process: as that of a server, by way of its JSON.
+func printExplained(out io.Writer, e *scheduler.Explanation) error {
+	var a explanation
+	text, err := json.Marshal(e)
+	if err == nil {
+		err = json.Unmarshal(text, &a)
+	}
+	if err != nil {
+		return err
+	}
+	return printExplanation(out, &a)
+}
+
 // printHeadrooms prints a line for each resource.
-func printHeadrooms(t preemptText, e *dao.Explanation) {
+func printHeadrooms(t preemptText, e *explanation) {
 	t.line("\nRESOURCE\tREQUESTED\tQUEUE HEADROOM\tLIMIT HEADROOM\tCLUSTER HEADROOM\tMOST FREE ON A NODE\tLARGEST NODE")
 	for i := range e.Resources {
 		r := &e.Resources[i]
@@ -76,7 +114,7 @@ func headroomText(resource string, headroom scheduler.Headroom, named bool) stri
 }
 
 // printGates prints the closed gates, each with the changes that open it.
-func printGates(t preemptText, e *dao.Explanation) {
+func printGates(t preemptText, e *explanation) {
 	closed := 0
 	for i := range e.Gates {
 		if e.Gates[i].Closed {
@@ -100,11 +138,15 @@ func printGates(t preemptText, e *dao.Explanation) {
 		}
 		t.line("  %s", g.Message)
 		for _, c := range g.Changes {
-			also := ""
-			if len(c.AlsoOpens) > 0 {
-				also = " (opens " + strings.Join(c.AlsoOpens, ", ") + ", too)"
+			var also []string
+			for _, kind := range c.AlsoOpens {
+				also = append(also, string(kind))
 			}
-			t.line("    - %s%s", c.Message, also)
+			text := c.Message
+			if len(also) > 0 {
+				text += " (opens " + strings.Join(also, ", ") + ", too)"
+			}
+			t.line("    - %s", text)
 		}
 		if len(g.Changes) == 0 {
 			t.line("    - no change helps: it has to be waited for")
@@ -116,22 +158,22 @@ func printGates(t preemptText, e *dao.Explanation) {
 }
 
 // printRank prints the levels of the selection order at which something comes before the ask.
-func printRank(t preemptText, e *dao.Explanation) {
+func printRank(t preemptText, e *explanation) {
 	var lines []string
-	for _, r := range e.Rank {
+	for _, r := range e.Ranks {
 		if r.Of < 2 {
 			continue
 		}
 		line := fmt.Sprintf("  %s\t%d of %d %s of %s", r.Member.Name, r.Position, r.Of, r.Kind, r.In)
-		for i, a := range r.Ahead {
+		for i, a := range r.First {
 			if i == 0 {
 				line += "\tbehind "
 			} else {
 				line += ", "
 			}
-			line += aheadText(&r, &a)
+			line += aheadText(&r.Member, &a)
 		}
-		if more := r.Position - 1 - len(r.Ahead); more > 0 && len(r.Ahead) > 0 {
+		if more := r.Position - 1 - len(r.First); more > 0 && len(r.First) > 0 {
 			line += fmt.Sprintf(" and %d more", more)
 		}
 		lines = append(lines, line)
@@ -142,37 +184,37 @@ func printRank(t preemptText, e *dao.Explanation) {
 }
 
 // aheadText is a member ahead with what puts it there.
-func aheadText(r *dao.Rank, a *dao.Ahead) string {
+func aheadText(m *explain.Member, a *explain.Ahead) string {
 	switch a.By {
-	case "priority":
-		return fmt.Sprintf("%s (priority %d, above %d)", a.Name, a.Priority, r.Member.Priority)
-	case "share":
-		return fmt.Sprintf("%s (share %.3g, below %.3g)", a.Name, a.Share, r.Member.Share)
-	case "submission", "creation":
-		return fmt.Sprintf("%s (%s older)", a.Name, ageText(time.Duration(r.Member.Submitted-a.Submitted)))
+	case policies.ByPriority:
+		return fmt.Sprintf("%s (priority %d, above %d)", a.Name, a.Priority, m.Priority)
+	case policies.ByShare:
+		return fmt.Sprintf("%s (share %.3g, below %.3g)", a.Name, a.Share, m.Share)
+	case policies.BySubmission, policies.ByCreation:
+		return fmt.Sprintf("%s (%s older)", a.Name, ageText(m.Submitted.Time().Sub(a.Submitted.Time())))
 	}
 	return fmt.Sprintf("%s (by %s)", a.Name, a.By)
 }
 
 // printEntitlements prints for which reasons the ask may preempt.
-func printEntitlements(t preemptText, e *dao.Explanation) {
+func printEntitlements(t preemptText, e *explanation) {
 	for i, entitlement := range e.Entitlements {
 		if i == 0 {
 			t.line("\npreemption:")
 		}
 		text := "it may preempt"
 		if !entitlement.Entitled {
-			text = "no: " + entitlement.Reason
+			text = "no: " + string(entitlement.NotEntitled)
 		}
-		if entitlement.QueueName != "" {
-			text += ", " + entitlement.QueueName + entitlement.OverText()
+		if entitlement.Queue != "" {
+			text += ", " + string(entitlement.Queue) + overText(entitlement.Over)
 		}
-		if entitlement.EntitledAt != 0 {
-			text += ", entitled at " + timeText(entitlement.EntitledAt)
+		if !entitlement.Due.IsZero() {
+			text += ", entitled at " + timeText(entitlement.Due)
 		}
-		t.line("  %s\t%s", entitlement.PreemptionReason, text)
+		t.line("  %s\t%s", entitlement.Reason, text)
 	}
-	if e.SearchedAt > e.Time {
+	if e.SearchedAt > e.At {
 		t.line("  when it is entitled, at %s, as things are:", timeText(e.SearchedAt))
 	}
 	for i := range e.Searches {
@@ -181,9 +223,9 @@ func printEntitlements(t preemptText, e *dao.Explanation) {
 }
 
 // printApplicationExplanation prints an application, and the explanation of the first ask of each group.
-func printApplicationExplanation(out io.Writer, e *dao.ApplicationExplanation) error {
-	if _, err := fmt.Fprintf(out, "application %s, %s, user %s, queue %s: %s\n", e.ApplicationID, e.State, e.User,
-		e.QueueName, cmdline.Plural(e.PendingAsks, "pending ask")); err != nil {
+func printApplicationExplanation(out io.Writer, e *applicationExplanation) error {
+	if _, err := fmt.Fprintf(out, "application %s, %s, user %s, queue %s: %s\n", e.App, e.State, e.User, e.Queue,
+		cmdline.Plural(e.Pending, "pending ask")); err != nil {
 		return err
 	}
 	for _, group := range e.Groups {

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/canopy-scheduler/canopy/internal/cli/cmdline"
-	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
 const preemptHelp = `Ask a running server which victims an ask would preempt, or list past preemptions.
@@ -129,14 +129,14 @@ func (f *preemptFlags) run(ctx context.Context, in io.Reader, out io.Writer) err
 				q.Set(name, value)
 			}
 		}
-		var all dao.PreemptionList
+		var all preemptionList
 		text, err := f.decode(ctx, http.MethodGet, f.path("preemptions")+"?"+q.Encode(), nil, &all)
 		if err != nil {
 			return err
 		}
 		return f.print(out, text, func(out io.Writer) error { return printPreemptions(out, &all) })
 	}
-	var p dao.Preemption
+	var p preemptionAnswer
 	text, err := f.decode(ctx, http.MethodGet, f.path("preemptions", strconv.FormatUint(f.show, 10)), nil, &p)
 	if err != nil {
 		return err
@@ -149,12 +149,12 @@ func (f *preemptFlags) runDry(ctx context.Context, in io.Reader, out io.Writer) 
 	if err != nil {
 		return err
 	}
-	var s dao.DryRunResult
+	var s dryRunAnswer
 	text, err := f.decode(ctx, http.MethodPost, f.path("preemptions", "dry-run"), ask, &s)
 	if err == nil {
 		err = f.print(out, text, func(out io.Writer) error { return printDryRun(out, &s) })
 	}
-	if err == nil && (s.Outcome == "does not fit" || s.Outcome == "may not start") {
+	if err == nil && (s.Outcome == scheduler.WouldNotFit || s.Outcome == scheduler.WouldNotStart) {
 		return cmdline.Exit(cmdline.Refused, nil)
 	}
 	return err

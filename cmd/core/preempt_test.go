@@ -18,7 +18,6 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 	"github.com/canopy-scheduler/canopy/pkg/webservice"
-	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
 type discardSink struct{}
@@ -102,9 +101,9 @@ mid         x            root.a  2         victim
 
 	code, out, _ = runCanopy("preempt", "--dry-run", "--ask", "ask.yaml", "--address", address, "--json")
 	assert.Equal(t, code, 0)
-	var s dao.DryRunResult
+	var s dryRunAnswer
 	assert.NilError(t, json.Unmarshal([]byte(out), &s))
-	assert.Equal(t, s.Outcome, "preempts")
+	assert.Equal(t, s.Outcome, scheduler.WouldPreempt)
 	_, other, _ := runCanopy("preempt", "--dry-run", "--ask", "ask.yaml", "--address", address, "-o", "json")
 	assert.Equal(t, other, out)
 
@@ -154,7 +153,7 @@ low         x            root.a  1         victim
 mid         x            root.a  2         eligible, but not needed
 `)
 	_, out, _ = runCanopy("preempt", "--show", "1", "--address", address, "--json")
-	var p dao.Preemption
+	var p preemptionAnswer
 	assert.NilError(t, json.Unmarshal([]byte(out), &p))
 	assert.Equal(t, p.Number, uint64(1))
 }
@@ -208,14 +207,35 @@ func TestPreemptCommand_InvalidFlagsAreRejected(t *testing.T) {
 
 // Cool-downs and unknown confirmations are printed below the list.
 func TestPreemptCommand_ListShowsCoolDownsAndUnknownConfirmations(t *testing.T) {
-	var all dao.PreemptionList
-	assert.NilError(t, json.Unmarshal([]byte(`{"total": 7, "remembered": 5, "unknownConfirmations": 3,
-		"coolDowns": [{"queueNames": ["root.a", "root.b"], "since": 1, "until": 60000000000}]}`), &all))
+	all := decoded[preemptionList](t, `{"total": 7, "remembered": 5, "unknownConfirmations": 3,
+		"coolDowns": [{"queueNames": ["root.a", "root.b"], "since": 1, "until": 60000000000}]}`)
 	var b strings.Builder
-	assert.NilError(t, printPreemptions(&b, &all))
+	assert.NilError(t, printPreemptions(&b, all))
 	assert.Equal(t, trimLines(b.String()), `NUMBER  TIME  REASON  FOR  NODE  VICTIMS  OUTCOME
 0 listed, 5 remembered, 7 in total
 queues root.a and root.b may not preempt each other until 1970-01-01T00:01:00Z: cool-down after a preemption cycle
 3 confirmations were of unknown victims
+`)
+}
+
+// A server of a later version may have reasons, states and outcomes that this command does not know.
+func TestPreemptCommand_CodesOfALaterServer(t *testing.T) {
+	var b strings.Builder
+	assert.NilError(t, printPreemptions(&b, decoded[preemptionList](t, `{"total": 1, "remembered": 1, "preemptions": [
+		{"number": 1, "time": 60000000000, "preemptionReason": "later", "triedReasons": ["sooner"], "nodeID": "n1",
+			"ask": {"allocationKey": "k", "resource": {"vcore": 1000}}, "victims": [{"state": "is late"}],
+			"nomination": {"state": "waits longer"}}]}`)))
+	assert.NilError(t, printDryRun(&b, decoded[dryRunAnswer](t, `{"outcome": "may fit", "verdict": "it is later",
+		"ask": {"user": "ann", "queueName": "root.a", "resource": {"vcore": 1000}}, "pending": true, "entitlements":
+		[{"preemptionReason": "later", "entitled": false, "reason": "is early", "entitledAt": 60000000000}]}`)))
+	assert.Equal(t, trimLines(b.String()), `NUMBER  TIME                  REASON  FOR  NODE  VICTIMS  OUTCOME
+1       1970-01-01T00:01:00Z  later   k    n1    1        waits longer
+1 listed, 1 remembered, 1 in total
+may fit
+ask of user ann in queue root.a, priority 0: vcore 1
+now: it is later
+
+REASON  ENTITLED  WHY NOT
+later   no        is early, until 1970-01-01T00:01:00Z
 `)
 }

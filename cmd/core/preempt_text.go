@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -10,9 +11,63 @@ import (
 	"time"
 
 	"github.com/canopy-scheduler/canopy/internal/cli/offline"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/preemption"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
+
+// The answers about preemptions are the values of the core, except that what it keeps as numbers are texts here: a
+// server of a later version may have more of them.
+
+// dryRunAnswer is the answer to a dry run.
+type dryRunAnswer struct {
+	scheduler.DryRunResult
+	Entitlements []entitlement  `json:"entitlements"`
+	Searches     []victimSearch `json:"searches"`
+	Victims      []victim       `json:"victims"`
+}
+
+// entitlement says whether an ask may preempt by a reason.
+type entitlement struct {
+	preemption.Entitlement
+	Reason string `json:"preemptionReason"`
+}
+
+// victimSearch is the result of a victim search for a reason.
+type victimSearch struct {
+	preemption.VictimSearch
+	Reason string `json:"preemptionReason"`
+	Plans  []struct {
+		preemption.Plan
+		Victims []victim `json:"victims"`
+	} `json:"plans"`
+}
+
+// preemptionList is the answer about the latest preemptions.
+type preemptionList struct {
+	dao.PreemptionList
+	Preemptions []preemptionAnswer `json:"preemptions"`
+}
+
+// preemptionAnswer is the answer about a preemption.
+type preemptionAnswer struct {
+	preemption.Preemption
+	Reason       string   `json:"preemptionReason"`
+	TriedReasons []string `json:"triedReasons"`
+	Victims      []victim `json:"victims"`
+	Nomination   *struct {
+		preemption.Nomination
+		State string `json:"state"`
+	} `json:"nomination"`
+}
+
+// victim is an allocation that is, or was, preempted.
+type victim struct {
+	preemption.Victim
+	State string `json:"state"`
+}
 
 // preemptText writes preemptions as text: headings, and tables below them.
 type preemptText struct{ *tabwriter.Writer }
@@ -23,38 +78,34 @@ func newPreemptText(out io.Writer) preemptText {
 
 func (t preemptText) line(format string, args ...any) { fmt.Fprintf(t, format+"\n", args...) }
 
-// outcomeTexts are the outcomes of a dry run in words.
-var outcomeTexts = map[string]string{
-	"fits": "fits", "waits": "waits for victims to terminate", "preempts": "preempts",
-	"does not fit": "does not fit, and has no victims", "may not start": "may not start",
+// outcomeTexts are the outcomes of a dry run in more words than their own.
+var outcomeTexts = map[scheduler.DryRunOutcome]string{
+	scheduler.WouldWait: "waits for victims to terminate", scheduler.WouldNotFit: "does not fit, and has no victims",
 }
 
-func printDryRun(out io.Writer, s *dao.DryRunResult) error {
+func printDryRun(out io.Writer, s *dryRunAnswer) error {
 	t := newPreemptText(out)
-	outcome, known := outcomeTexts[s.Outcome]
-	if !known {
-		outcome = s.Outcome // of a newer server
-	}
-	if s.NodeID != "" {
-		outcome += " on node " + s.NodeID
+	outcome := cmp.Or(outcomeTexts[s.Outcome], string(s.Outcome))
+	if s.Node != "" {
+		outcome += " on node " + string(s.Node)
 	}
 	a := s.Ask
 	t.line("%s", outcome)
-	t.line("ask of user %s in queue %s, priority %d: %s", a.User, a.QueueName, a.Priority, amountsText(a.Resource))
+	t.line("ask of user %s in queue %s, priority %d: %s", a.User, a.Queue, a.Priority, amountsText(a.Amounts.Map()))
 	if !s.Pending {
 		t.line("it is hypothetical, so predicates were not checked")
 	}
 	t.line("now: %s", s.Verdict)
 	t.line("\nREASON\tENTITLED\tWHY NOT")
 	for _, r := range s.Entitlements {
-		reason := r.Reason
-		if r.QueueName != "" {
-			reason = strings.TrimPrefix(reason+": "+r.QueueName, ": ") + r.OverText()
+		reason := string(r.NotEntitled)
+		if r.Queue != "" {
+			reason = strings.TrimPrefix(reason+": "+string(r.Queue), ": ") + overText(r.Over)
 		}
-		if r.EntitledAt != 0 {
-			reason += ", until " + timeText(r.EntitledAt)
+		if !r.Due.IsZero() {
+			reason += ", until " + timeText(r.Due)
 		}
-		t.line("%s\t%s\t%s", r.PreemptionReason, map[bool]string{true: "yes", false: "no"}[r.Entitled], reason)
+		t.line("%s\t%s\t%s", r.Reason, map[bool]string{true: "yes", false: "no"}[r.Entitled], reason)
 	}
 	for i := range s.Searches {
 		t.line("")
@@ -65,16 +116,26 @@ func printDryRun(out io.Writer, s *dao.DryRunResult) error {
 	return t.Flush()
 }
 
+// overText returns the figures of guarantees that would be exceeded, behind the name of the queue.
+func overText(over []preemption.OverGuarantee) (text string) {
+	for _, o := range over {
+		amount := func(n resources.Quantity) string { return resources.FormatQuantity(o.Resource, n) }
+		text += fmt.Sprintf("; %s: %s guaranteed, %s used, %s requested", o.Resource, amount(o.Guaranteed), amount(o.Used),
+			amount(o.Requested))
+	}
+	return text
+}
+
 // search prints the result of a victim search: the nodes, what they and the quotas lack, and the plans.
-func (t preemptText) search(s *dao.VictimSearch, indent string) {
+func (t preemptText) search(s *victimSearch, indent string) {
 	t.line("%sreason %s: %d of %d nodes compared, %d without a plan, %d rejected, %d infeasible, %d not evaluated", indent,
-		s.PreemptionReason,
-		s.Nodes.Compared, s.TotalNodes, s.Nodes.NoPlan, s.Nodes.Rejected, s.Infeasible, s.NotEvaluated)
+		s.Reason, s.NodeOutcomes.Compared, s.TotalNodes, s.NodeOutcomes.NoPlan, s.NodeOutcomes.Rejected, s.Infeasible,
+		s.NotEvaluated)
 	for _, what := range slices.Sorted(maps.Keys(s.NoPlanReasons)) {
 		t.line("%s  %s: nodes %d", indent, what, s.NoPlanReasons[what])
 	}
 	for _, q := range s.BlockingQuotas {
-		t.line("%s  %s: shortfall %s", indent, q.Quota, amountsText(q.Shortfall))
+		t.line("%s  %s: shortfall %s", indent, q.Verdict, amountsText(q.Shortfall.Map()))
 	}
 	if s.CrossNode {
 		t.line("%s  no node alone is enough for the quotas: victims on other nodes are needed", indent)
@@ -82,18 +143,18 @@ func (t preemptText) search(s *dao.VictimSearch, indent string) {
 	for _, p := range s.Plans {
 		var keys []string
 		for _, v := range p.Victims {
-			keys = append(keys, fmt.Sprintf("%s (%d)", v.AllocationKey, v.Priority))
+			keys = append(keys, fmt.Sprintf("%s (%d)", v.Key, v.Priority))
 		}
-		t.line("%s  plan for node %s: %s%s", indent, p.NodeID, strings.Join(keys, ", "), moreText(p.MoreVictims))
+		t.line("%s  plan for node %s: %s%s", indent, p.Node, strings.Join(keys, ", "), moreText(p.MoreVictims))
 	}
 }
 
-func printPreemptions(out io.Writer, all *dao.PreemptionList) error {
+func printPreemptions(out io.Writer, all *preemptionList) error {
 	t := newPreemptText(out)
 	t.line("NUMBER\tTIME\tREASON\tFOR\tNODE\tVICTIMS\tOUTCOME")
 	for i := range all.Preemptions {
 		p := &all.Preemptions[i]
-		t.line("%d\t%s\t%s\t%s\t%s\t%d\t%s", p.Number, timeText(p.Time), p.PreemptionReason, preemptorText(p), p.NodeID,
+		t.line("%d\t%s\t%s\t%s\t%s\t%d\t%s", p.Number, timeText(p.At), p.Reason, preemptorText(p), p.Node,
 			len(p.Victims)+p.MoreVictims, outcomeText(p))
 	}
 	t.line("%d listed, %d remembered, %d in total", len(all.Preemptions), all.Remembered, all.Total)
@@ -108,90 +169,89 @@ func printPreemptions(out io.Writer, all *dao.PreemptionList) error {
 }
 
 // preemptorText is the cause of a preemption: the key of the ask, the max of a queue, or a node.
-func preemptorText(p *dao.Preemption) string {
+func preemptorText(p *preemptionAnswer) string {
 	switch {
 	case p.Ask != nil:
-		return p.Ask.AllocationKey
+		return string(p.Ask.Key)
 	case p.QuotaViolation != nil:
-		return "max of " + p.QuotaViolation.QueueName
+		return "max of " + string(p.QuotaViolation.Queue)
 	}
-	return "node " + p.NodeID
+	return "node " + string(p.Node)
 }
 
 // outcomeText is the state of the ask of a preemption or, without an ask, how many victims have ended.
-func outcomeText(p *dao.Preemption) string {
+func outcomeText(p *preemptionAnswer) string {
 	switch {
 	case p.Placed != nil:
-		return "placed on " + p.Placed.NodeID
+		return "placed on " + string(p.Placed.Node)
 	case p.Nomination != nil:
 		return p.Nomination.State
 	}
 	ended := 0
 	for _, v := range p.Victims {
-		if v.Ended != 0 {
+		if !v.EndedAt.IsZero() {
 			ended++
 		}
 	}
 	return fmt.Sprintf("%d of %d ended", ended, len(p.Victims))
 }
 
-func printPreemption(out io.Writer, p *dao.Preemption) error {
+func printPreemption(out io.Writer, p *preemptionAnswer) error {
 	t := newPreemptText(out)
-	t.line("preemption %d at %s, reason %s", p.Number, timeText(p.Time), p.PreemptionReason)
+	t.line("preemption %d at %s, reason %s", p.Number, timeText(p.At), p.Reason)
 	if len(p.TriedReasons) > 0 {
 		t.line("no victims were found for reason %s", strings.Join(p.TriedReasons, " or "))
 	}
 	switch {
 	case p.Ask != nil:
-		t.line("for ask %s of application %s of user %s in queue %s, priority %d: %s", p.Ask.AllocationKey,
-			p.Ask.ApplicationID,
-			p.Ask.User, p.Ask.QueueName, p.Ask.Priority, amountsText(p.Ask.Resource))
-		t.line("on node %s; nodes compared %d, without a plan %d, rejected %d", p.NodeID, p.Nodes.Compared, p.Nodes.NoPlan,
-			p.Nodes.Rejected)
+		t.line("for ask %s of application %s of user %s in queue %s, priority %d: %s", p.Ask.Key, p.Ask.App,
+			p.Ask.User, p.Ask.Queue, p.Ask.Priority, amountsText(p.Ask.Amounts.Map()))
+		t.line("on node %s; nodes compared %d, without a plan %d, rejected %d", p.Node, p.NodeOutcomes.Compared,
+			p.NodeOutcomes.NoPlan, p.NodeOutcomes.Rejected)
 		nomination := p.Nomination.State
 		if p.Nomination.LostTo != "" {
-			nomination += ": " + p.Nomination.LostTo
+			nomination += ": " + string(p.Nomination.LostTo)
 		}
-		if p.Nomination.Reason != "" {
-			nomination += ": " + p.Nomination.Reason
+		if p.Nomination.Verdict != "" {
+			nomination += ": " + p.Nomination.Verdict
 		}
 		t.line("nomination: %s", nomination)
 	case p.QuotaViolation != nil:
-		t.line("queue %s was above its max by %s", p.QuotaViolation.QueueName, amountsText(p.QuotaViolation.Excess))
+		t.line("queue %s was above its max by %s", p.QuotaViolation.Queue, amountsText(p.QuotaViolation.Excess.Map()))
 	default:
-		t.line("node %s lacked %s", p.NodeID, amountsText(p.Shortfall))
+		t.line("node %s lacked %s", p.Node, amountsText(p.Shortfall.Map()))
 	}
 	if p.Placed != nil {
-		t.line("placed on node %s at %s, %s later", p.Placed.NodeID, timeText(p.Placed.Time),
+		t.line("placed on node %s at %s, %s later", p.Placed.Node, timeText(p.Placed.At),
 			time.Duration(p.Placed.AfterSeconds)*time.Second)
 	}
-	if p.Cancelled != 0 {
-		t.line("cancelled at %s", timeText(p.Cancelled))
+	if !p.CancelledAt.IsZero() {
+		t.line("cancelled at %s", timeText(p.CancelledAt))
 	}
 	t.victims(p.Victims, p.MoreVictims)
-	t.candidates(p.NodeID, p.Candidates, p.MoreCandidates)
+	t.candidates(p.Node, p.Candidates, p.MoreCandidates)
 	return t.Flush()
 }
 
-func (t preemptText) victims(list []dao.Victim, remaining int) {
+func (t preemptText) victims(list []victim, remaining int) {
 	if len(list) == 0 {
 		return
 	}
 	t.line("\nVICTIM\tAPPLICATION\tQUEUE\tNODE\tPRIORITY\tHELD\tFOR\tSTATE")
 	for _, v := range list {
-		t.line("%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s", v.AllocationKey, v.ApplicationID, v.QueueName, v.NodeID, v.Priority,
-			amountsText(v.Resource), time.Duration(v.RuntimeSeconds)*time.Second, v.State)
+		t.line("%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s", v.Key, v.App, v.Queue, v.Node, v.Priority,
+			amountsText(v.Amounts.Map()), time.Duration(v.RuntimeSeconds)*time.Second, v.State)
 	}
 	t.moreLine(remaining)
 }
 
-func (t preemptText) candidates(node string, list []dao.Candidate, remaining int) {
+func (t preemptText) candidates(node objects.NodeID, list []preemption.Candidate, remaining int) {
 	if len(list) == 0 {
 		return
 	}
 	t.line("\nON NODE %s\tAPPLICATION\tQUEUE\tPRIORITY\tOUTCOME", node)
 	for _, y := range list {
-		t.line("%s\t%s\t%s\t%d\t%s", y.AllocationKey, y.ApplicationID, y.QueueName, y.Priority, y.Reason)
+		t.line("%s\t%s\t%s\t%d\t%s", y.Key, y.App, y.Queue, y.Priority, y.Reason)
 	}
 	t.moreLine(remaining)
 }
@@ -209,7 +269,7 @@ func moreText(n int) string {
 	return fmt.Sprintf(" and %d more", n)
 }
 
-func amountsText[M ~map[string]int64](m M) string {
+func amountsText[M ~map[string]N, N ~int64](m M) string {
 	named := map[string]resources.Quantity{}
 	for name, n := range m {
 		named[name] = resources.Quantity(n)
@@ -217,4 +277,4 @@ func amountsText[M ~map[string]int64](m M) string {
 	return offline.FormatQuantities(named)
 }
 
-func timeText(nanos int64) string { return time.Unix(0, nanos).UTC().Format(time.RFC3339) }
+func timeText(t objects.Timestamp) string { return t.Time().Format(time.RFC3339) }

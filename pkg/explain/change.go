@@ -9,66 +9,77 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// Action is the kind of a Change.
-type Action uint8
+// Action is the kind of a GateChange.
+type Action string
 
-// The actions. Their comments say what each does with the fields of Change.
+// The actions. Their comments say what each does with the fields of GateChange.
 const (
-	ConnectResourceManager    Action = iota // a resource manager registers and opens its allocation stream
-	SubmitMembers                           // Count further asks of task group Subject are sent
-	EndApplications                         // Count of the Candidates end
-	RaiseQueueMaxApplications               // maxapplications of Queue becomes Count
-	RaiseLimitMaxApplications               // maxapplications of the limit of UserOrGroup in Queue becomes Count
-	FreeInQueue                             // allocations in and below Queue release Amounts
-	FreeOfLimit                             // allocations of UserOrGroup in and below Queue release Amounts
-	FreeInCluster                           // any allocations release Amounts, of nodes that are not overcommitted
-	FreeOnNode                              // allocations on Node release Amounts
-	RaiseQueueMax                           // the max of Queue becomes Amounts, for these resources
-	RaiseLimit                              // maxresources of the limit of UserOrGroup in Queue becomes Amounts
+	// a resource manager registers and opens its allocation stream
+	ConnectResourceManager    Action = "connectResourceManager"
+	SubmitMembers             Action = "submitMembers"             // Count further asks of task group Subject are sent
+	EndApplications           Action = "endApplications"           // Count of the Candidates end
+	RaiseQueueMaxApplications Action = "raiseQueueMaxApplications" // maxapplications of Queue becomes Count
+	// maxapplications of the limit of User or Group in Queue becomes Count
+	RaiseLimitMaxApplications Action = "raiseLimitMaxApplications"
+	FreeInQueue               Action = "freeInQueue" // allocations in and below Queue release Amounts
+	// allocations of User or Group in and below Queue release Amounts
+	FreeOfLimit Action = "freeOfLimit"
+	// any allocations release Amounts, of nodes that are not overcommitted
+	FreeInCluster Action = "freeInCluster"
+	FreeOnNode    Action = "freeOnNode" // allocations on Node release Amounts
+	// the max of Queue becomes Amounts, for these resources
+	RaiseQueueMax Action = "raiseQueueMax"
+	// maxresources of the limit of User or Group in Queue becomes Amounts
+	RaiseLimit Action = "raiseLimit"
 	// a node with Amounts or more joins; with Subject: one that these constraints of the ask admit
-	AddNode
+	AddNode Action = "addNode"
 	// Node, which is required and unknown, joins with Amounts or more; Subject as above
-	RegisterNode
+	RegisterNode Action = "registerNode"
 	// the capacity of Node, which is required, becomes Amounts, for these resources
-	GrowNode
-	Uncordon           // Node becomes schedulable
-	RemoveTaints       // Node loses the taints Candidates, or the ask tolerates them
-	ReleaseApplication // application Subject is no longer on hold
-	StartQueue         // Queue is no longer stopped
-	MoveApplication    // application Subject is moved to another queue
-	Request            // the ask requests no more than Amounts
+	GrowNode           Action = "growNode"
+	Uncordon           Action = "uncordon"           // Node becomes schedulable
+	RemoveTaints       Action = "removeTaints"       // Node loses the taints Candidates, or the ask tolerates them
+	ReleaseApplication Action = "releaseApplication" // application Subject is no longer on hold
+	StartQueue         Action = "startQueue"         // Queue is no longer stopped
+	MoveApplication    Action = "moveApplication"    // application Subject is moved to another queue
+	Request            Action = "request"            // the ask requests no more than Amounts
 )
 
-// Code returns the stable code of the action.
-func (a Action) Code() string {
-	return [...]string{
-		"connectResourceManager", "submitMembers", "endApplications", "raiseQueueMaxApplications",
-		"raiseLimitMaxApplications", "freeInQueue", "freeOfLimit",
-		"freeInCluster", "freeOnNode", "raiseQueueMax", "raiseLimit", "addNode", "registerNode", "growNode", "uncordon",
-		"removeTaints", "releaseApplication", "startQueue",
-		"moveApplication", "request",
-	}[a]
+// GateChange is the smallest change of its kind that opens a gate (EXP-4). The fields that its action does not name are
+// empty.
+type GateChange struct {
+	Action         Action            `json:"action"` // see docs/EXPLAIN.md
+	Message        string            `json:"message"`
+	Subject        string            `json:"subject,omitempty"`
+	Queue          objects.QueuePath `json:"queueName,omitempty"`
+	User           string            `json:"user,omitempty"`
+	Group          string            `json:"group,omitempty"`
+	Node           objects.NodeID    `json:"nodeID,omitempty"`
+	Amounts        resources.Amounts `json:"resource,omitzero"`
+	Count          uint64            `json:"count,omitempty"`
+	Candidates     []string          `json:"candidates,omitempty"`
+	MoreCandidates int               `json:"moreCandidates,omitempty"`
+	AlsoOpens      []Kind            `json:"alsoOpens,omitempty"` // the kinds of other closed gates that it opens
 }
 
-// Change is the smallest change of its kind that opens a gate (EXP-4). The fields that its action does not name are
-// empty.
-type Change struct {
-	Action         Action
-	Subject        string
-	Queue          objects.QueuePath
-	UserOrGroup    quota.UserOrGroup
-	Node           objects.NodeID
-	Amounts        resources.Amounts
-	Count          uint64
-	Candidates     []string // at most maxCandidates
-	MoreCandidates int      // the number of further candidates
-	AlsoOpens      []Kind   // other closed gates that it opens
+// limitOf sets the user or the group of the limit that c is.
+func (c *GateChange) limitOf(limit quota.Constraint) {
+	if of := limit.Account().UserOrGroup(); of.Group {
+		c.Group = of.Name
+	} else {
+		c.User = of.Name
+	}
+}
+
+// UserOrGroup returns User or Group.
+func (c GateChange) UserOrGroup() quota.UserOrGroup {
+	return quota.UserOrGroup{Group: c.Group != "", Name: c.User + c.Group}
 }
 
 // maxCandidates bounds the candidates that a change names.
 const maxCandidates = 5
 
-func (c *Change) addCandidate(name string) {
+func (c *GateChange) addCandidate(name string) {
 	if len(c.Candidates) < maxCandidates {
 		c.Candidates = append(c.Candidates, name)
 		return
@@ -76,8 +87,18 @@ func (c *Change) addCandidate(name string) {
 	c.MoreCandidates++
 }
 
+// RequestNoMore returns the change of an ask to its largest request (EXP-5); nil without one.
+func RequestNoMore(largest resources.Amounts) *GateChange {
+	if largest.IsZero() {
+		return nil
+	}
+	c := GateChange{Action: Request, Amounts: largest}
+	c.Message = c.String()
+	return &c
+}
+
 // String returns the change as an instruction: "free vcore 2 in queue root.a".
-func (c Change) String() string {
+func (c GateChange) String() string {
 	amounts := amountsText(c.Amounts)
 	switch c.Action {
 	case ConnectResourceManager:
@@ -89,11 +110,11 @@ func (c Change) String() string {
 	case RaiseQueueMaxApplications:
 		return fmt.Sprintf("raise maxapplications of queue %s to %d", c.Queue, c.Count)
 	case RaiseLimitMaxApplications:
-		return fmt.Sprintf("raise maxapplications of the limit of %s in queue %s to %d", c.UserOrGroup, c.Queue, c.Count)
+		return fmt.Sprintf("raise maxapplications of the limit of %s in queue %s to %d", c.UserOrGroup(), c.Queue, c.Count)
 	case FreeInQueue:
 		return fmt.Sprintf("free %s in queue %s", amounts, c.Queue)
 	case FreeOfLimit:
-		return fmt.Sprintf("free %s of %s in queue %s", amounts, c.UserOrGroup, c.Queue)
+		return fmt.Sprintf("free %s of %s in queue %s", amounts, c.UserOrGroup(), c.Queue)
 	case FreeInCluster:
 		return fmt.Sprintf("free %s in the cluster", amounts)
 	case FreeOnNode:
@@ -101,7 +122,7 @@ func (c Change) String() string {
 	case RaiseQueueMax:
 		return fmt.Sprintf("raise the max of queue %s to %s", c.Queue, amounts)
 	case RaiseLimit:
-		return fmt.Sprintf("raise the limit of %s in queue %s to %s", c.UserOrGroup, c.Queue, amounts)
+		return fmt.Sprintf("raise the limit of %s in queue %s to %s", c.UserOrGroup(), c.Queue, amounts)
 	case AddNode:
 		return "add a node with " + amounts + c.requiredText()
 	case RegisterNode:
@@ -126,14 +147,14 @@ func (c Change) String() string {
 }
 
 // requiredText says what a new node must have besides resources.
-func (c *Change) requiredText() string {
+func (c *GateChange) requiredText() string {
 	if c.Subject == "" {
 		return ""
 	}
 	return " that " + c.Subject
 }
 
-func (c *Change) endText() string {
+func (c *GateChange) endText() string {
 	names := strings.Join(c.Candidates, ", ")
 	if c.MoreCandidates > 0 {
 		names += fmt.Sprintf(" or %d more", c.MoreCandidates)

@@ -84,8 +84,14 @@ func TestChanges_OpenTheirGates(t *testing.T) {
 		}
 	}
 	t.Log(seen)
-	for action := explain.ConnectResourceManager; runs >= full && action <= explain.MoveApplication; action++ {
-		assert.Assert(t, seen[action.Code()] > 0, "no run needed %s: %v", action.Code(), seen)
+	for _, action := range []explain.Action{
+		explain.ConnectResourceManager, explain.SubmitMembers, explain.EndApplications, explain.RaiseQueueMaxApplications,
+		explain.RaiseLimitMaxApplications, explain.FreeInQueue, explain.FreeOfLimit, explain.FreeInCluster,
+		explain.FreeOnNode, explain.RaiseQueueMax, explain.RaiseLimit, explain.AddNode, explain.RegisterNode,
+		explain.GrowNode, explain.Uncordon, explain.RemoveTaints, explain.ReleaseApplication, explain.StartQueue,
+		explain.MoveApplication,
+	} {
+		assert.Assert(t, runs < full || seen[string(action)] > 0, "no run needed %s: %v", action, seen)
 	}
 	assert.Assert(t, seen["placed"] > seen["another first"], "%v", seen)
 }
@@ -124,7 +130,7 @@ func openGates(s *situation, r *rand.Rand, seen tally) string {
 		}
 		g, c, commands := nextChange(core, e, r)
 		if commands == nil {
-			seen["stuck at "+g.Kind.Code()]++
+			seen["stuck at "+string(g.Kind)]++
 			return ""
 		}
 		if smaller, ok := smallerChange(c, r); ok {
@@ -133,20 +139,20 @@ func openGates(s *situation, r *rand.Rand, seen tally) string {
 				if !closedIn(after, g) {
 					return fmt.Sprintf("%s: %q, and %q is enough", describe(g), c, smaller)
 				}
-				seen["smaller "+c.Action.Code()]++
+				seen["smaller "+string(c.Action)]++
 			}
 		}
 		s = s.with(commands)
 		if after := s.explain(); closedIn(after, g) {
 			return fmt.Sprintf("%s: %q does not open it: %s", describe(g), c, describeAll(after.Gates))
 		}
-		seen[c.Action.Code()]++
+		seen[string(c.Action)]++
 		for _, kind := range c.AlsoOpens {
 			if after := s.explain(); slices.ContainsFunc(explain.Closed(after.Gates),
 				func(g explain.Gate) bool { return g.Kind == kind }) {
-				return fmt.Sprintf("%q does not open %s, too: %s", c, kind.Code(), describeAll(after.Gates))
+				return fmt.Sprintf("%q does not open %s, too: %s", c, kind, describeAll(after.Gates))
 			}
-			seen["also "+kind.Code()]++
+			seen["also "+string(kind)]++
 		}
 	}
 	seen["too many gates"]++
@@ -154,7 +160,7 @@ func openGates(s *situation, r *rand.Rand, seen tally) string {
 }
 
 // nextChange returns a closed gate with a change of it that can be performed, and its commands; nil: there is none.
-func nextChange(core *scheduler.Core, e *scheduler.Explanation, r *rand.Rand) (explain.Gate, explain.Change,
+func nextChange(core *scheduler.Core, e *scheduler.Explanation, r *rand.Rand) (explain.Gate, explain.GateChange,
 	[]scheduler.Command) {
 	closed := explain.Closed(e.Gates)
 	r.Shuffle(len(closed), func(i, j int) { closed[i], closed[j] = closed[j], closed[i] })
@@ -167,7 +173,7 @@ func nextChange(core *scheduler.Core, e *scheduler.Explanation, r *rand.Rand) (e
 			}
 		}
 	}
-	return closed[0], explain.Change{}, nil
+	return closed[0], explain.GateChange{}, nil
 }
 
 func closedIn(e *scheduler.Explanation, g explain.Gate) bool {
@@ -210,7 +216,7 @@ func placedInTurn(core *scheduler.Core, now time.Time, key objects.AllocationKey
 }
 
 func describe(g explain.Gate) string {
-	return fmt.Sprintf("gate %s %s %+v %d/%d", g.Kind.Code(), g.Subject, g.Figures, g.Running, g.MaxRunning)
+	return fmt.Sprintf("gate %s %s %+v %d/%d", g.Kind, g.Subject, g.Figures, g.Running, g.MaxRunning)
 }
 
 func describeAll(gates []explain.Gate) string {
@@ -229,28 +235,29 @@ func TestLargest_FitsAndNoMore(t *testing.T) {
 		core, now := start.core()
 		for _, key := range pendingKeys(core) {
 			e := core.Explain(key, now)
-			if e.Largest.IsZero() ||
+			if e.Largest == nil ||
 				slices.ContainsFunc(explain.Closed(e.Gates), func(g explain.Gate) bool { return !quantities[g.Kind] }) {
 				continue
 			}
 			start.key = key
 			x, _ := core.Partition().Allocation(key)
-			after := start.with(resized(x, e.Largest)).explain()
+			after := start.with(resized(x, e.Largest.Amounts)).explain()
 			if closed := explain.Closed(after.Gates); len(closed) == 1 && closed[0].Refusing > 0 {
 				seen["refused before"]++ // a node refuses all asks of the smaller request (NOD-46)
 				continue
 			} else if len(closed) > 0 {
-				t.Fatalf("seed %d, ask %s of %s: at most %s, and then %s", seed, key, e.Requested, e.Largest,
+				t.Fatalf("seed %d, ask %s of %s: at most %s, and then %s", seed, key, e.Requested, e.Largest.Amounts,
 					describeAll(after.Gates))
 			}
 			seen["fits"]++
 			for name, requested := range e.Requested.All() {
-				if e.Largest.Get(name) == requested {
+				if e.Largest.Amounts.Get(name) == requested {
 					continue
 				}
-				more := e.Largest.Add(resources.FromMap(map[string]resources.Quantity{name: 1}))
+				more := e.Largest.Amounts.Add(resources.FromMap(map[string]resources.Quantity{name: 1}))
 				if after := start.with(resized(x, more)).explain(); len(explain.Closed(after.Gates)) == 0 {
-					t.Fatalf("seed %d, ask %s of %s: at most %s, and %s is possible, too", seed, key, e.Requested, e.Largest, more)
+					t.Fatalf("seed %d, ask %s of %s: at most %s, and %s is possible, too", seed, key, e.Requested,
+						e.Largest.Amounts, more)
 				}
 				seen["no more"]++
 			}

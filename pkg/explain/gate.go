@@ -10,83 +10,73 @@ import (
 )
 
 // Kind is the kind of a Gate.
-type Kind uint8
+type Kind string
 
 // The kinds, in the order in which gates are listed (EXP-2).
 const (
-	ResourceManager Kind = iota // a resource manager receives decisions (ORD-62)
+	ResourceManager Kind = "resourceManager" // a resource manager receives decisions (ORD-62)
 	// what runs is reported after a registration (RMI-80); there is a gate only while it is closed
-	Recovery
-	PlacementRate // the rate limit of placements allows one more (RMI-82); likewise
-	Victims       // the victims on the nominated node, the subject, have ended
-	Hold          // the application, the subject, is not on hold by an operator (OPS-1)
-	StoppedQueue  // the queue, the subject, is not stopped by an operator (OPS-2)
-	RecoveryQueue // the application, the subject, is not in the recovery queue (PLC-34)
-	Replacement   // the placeholder that the ask replaces, the subject, has ended
+	Recovery      Kind = "recovery"
+	PlacementRate Kind = "placementRate" // the rate limit of placements allows one more (RMI-82); likewise
+	Victims       Kind = "victims"       // the victims on the nominated node, the subject, have ended
+	Hold          Kind = "hold"          // the application, the subject, is not on hold by an operator (OPS-1)
+	StoppedQueue  Kind = "stoppedQueue"  // the queue, the subject, is not stopped by an operator (OPS-2)
+	RecoveryQueue Kind = "recoveryQueue" // the application, the subject, is not in the recovery queue (PLC-34)
+	Replacement   Kind = "replacement"   // the placeholder that the ask replaces, the subject, has ended
 	// no placeholder of the task group, the subject, is left that the ask would replace (GAN-4)
-	Placeholders
-	Members              // the task group, the subject, has enough pending asks to be placed together (GAN-23)
-	StartOrder           // in a StateAware leaf, the subject, no other application starts first (ORD-32)
-	LimitMaxApplications // maxapplications of a limit of a user or group (LIM-17)
-	QueueMaxApplications // maxapplications of a queue (QUO-26)
-	LimitMaxResources    // maxresources of a limit of a user or group (LIM-11)
-	QueueMaxResources    // max of a queue (QUO-1)
-	ClusterCapacity      // the capacity of the cluster (QUO-4)
-	Nodes                // a node admits the ask and has enough free (NOD-25)
-	OtherAllocations     // one of these nodes is not refused by affinity, spread or host ports (CON-13)
-	Gang                 // the other members of its gang can be placed together with it (GAN-23)
-	Predicates           // the resource manager has not refused every feasible node (ASK-33)
+	Placeholders Kind = "placeholders"
+	// the task group, the subject, has enough pending asks to be placed together (GAN-23)
+	Members Kind = "members"
+	// in a StateAware leaf, the subject, no other application starts first (ORD-32)
+	StartOrder           Kind = "startOrder"
+	LimitMaxApplications Kind = "limitMaxApplications" // maxapplications of a limit of a user or group (LIM-17)
+	QueueMaxApplications Kind = "queueMaxApplications" // maxapplications of a queue (QUO-26)
+	LimitMaxResources    Kind = "limitMaxResources"    // maxresources of a limit of a user or group (LIM-11)
+	QueueMaxResources    Kind = "queueMaxResources"    // max of a queue (QUO-1)
+	ClusterCapacity      Kind = "clusterCapacity"      // the capacity of the cluster (QUO-4)
+	Nodes                Kind = "nodes"                // a node admits the ask and has enough free (NOD-25)
+	// one of these nodes is not refused by affinity, spread or host ports (CON-13)
+	OtherAllocations Kind = "otherAllocations"
+	// the other members of its gang can be placed together with it (GAN-23)
+	Gang Kind = "gang"
+	// the resource manager has not refused every feasible node (ASK-33)
+	Predicates Kind = "predicates"
 )
 
-// Code returns the stable code of the kind.
-func (k Kind) Code() string {
-	return [...]string{
-		"resourceManager", "recovery", "placementRate", "victims", "hold", "stoppedQueue", "recoveryQueue", "replacement",
-		"placeholders", "members", "startOrder", "limitMaxApplications",
-		"queueMaxApplications", "limitMaxResources", "queueMaxResources", "clusterCapacity", "nodes", "otherAllocations",
-		"gang", "predicates",
-	}[k]
-}
-
-// Gate is one condition for an ask to be placed.
+// Gate is one condition for an ask to be placed. REST shows it as it is, like the other types of this package.
 type Gate struct {
-	Kind      Kind
-	Subject   string // a queue, a user or group in a queue, a node, a task group; may be empty
-	Closed    bool
-	Permanent bool // closed, and no end of other allocations opens it (ORD-49)
-
-	Figures []Figure         // of the requested resources that the gate bounds, by name; of Nodes: on Node
-	Node    objects.NodeID   // of Nodes: the node that lacks the least, if the gate is closed and one could have enough
-	HeldFor []objects.Holder // of Nodes: the other asks for which something of Node is held
-
-	Running    int // of gates of maxapplications: the applications that count, and their bound
-	MaxRunning uint64
-	// of Nodes: nodes with enough free that have refused the ask before, and do not get it before Until
-	Refusing int
-	Until    time.Time // when it opens by itself, at the latest; zero: it does not, or when is not known
-
-	Changes []Change // each of them opens the gate; empty if it is open, or if nothing but waiting helps
+	Kind      Kind   `json:"kind"`              // see docs/EXPLAIN.md
+	Subject   string `json:"subject,omitempty"` // a queue, a user or group in a queue, a node, a task group
+	Closed    bool   `json:"closed"`
+	Permanent bool   `json:"permanent,omitempty"` // closed, and no end of an allocation opens it
+	Message   string `json:"message"`
+	// of the requested resources that the gate bounds, by name; of nodes: those on nodeID
+	Figures []Figure `json:"resources,omitempty"`
+	// of nodes: the one that lacks the least, which resources are about
+	Node       objects.NodeID   `json:"nodeID,omitempty"`
+	HeldFor    []objects.Holder `json:"heldFor,omitempty"` // of nodes: the asks for which something is held on nodeID
+	Running    int              `json:"running,omitempty"` // of gates of maxapplications: the applications that count
+	MaxRunning uint64           `json:"maxRunning,omitempty"`
+	// of nodes: how many with enough free have refused the ask before, and do not get it before until
+	Refusing int               `json:"-"`
+	Until    objects.Timestamp `json:"until,omitzero"`    // when it opens by itself at the latest
+	Changes  []GateChange      `json:"changes,omitempty"` // each of them opens it
 }
 
 // Figure holds the quantities of one resource behind a gate.
 type Figure struct {
-	Resource  string
-	Requested resources.Quantity
-	// what is left, and all that there is. Free is negative if more is used than Max, or held for other asks than is left
-	Free, Max resources.Quantity
-	Held      resources.Quantity // of Nodes: held for other asks; not part of Free
+	Resource  string             `json:"resource"`
+	Requested resources.Quantity `json:"requested"`
+	Free      resources.Quantity `json:"free"` // of a node at least 0; negative: more is used than max
+	Max       resources.Quantity `json:"max"`
+	Held      resources.Quantity `json:"held,omitempty"`    // on the node for other asks, which free is without
+	Missing   resources.Quantity `json:"missing,omitempty"` // what must become free besides
 }
 
-// Left returns Free as it is shown: of a node at least 0.
-func (g Gate) Left(f Figure) resources.Quantity {
-	if g.Kind == Nodes {
-		return max(0, f.Free)
-	}
-	return f.Free
+// missingOf returns how much of a resource must become free before the ask could have what it requests.
+func missingOf(requested, free resources.Quantity) resources.Quantity {
+	return max(0, resources.SubSaturated(requested, free))
 }
-
-// Missing returns how much more must become free; zero or less: there is enough.
-func (f Figure) Missing() resources.Quantity { return resources.SubSaturated(f.Requested, f.Free) }
 
 // Facts holds what Gates needs and the partition does not know.
 type Facts struct {
@@ -120,7 +110,7 @@ type question struct {
 // of the queue and the number of nodes.
 func Gates(p *objects.Partition, x *objects.Allocation, f Facts) (gates []Gate, largest resources.Amounts) {
 	q := &question{part: p, ask: x, facts: f}
-	q.add(Gate{Kind: ResourceManager, Closed: !f.Listening}, Change{Action: ConnectResourceManager})
+	q.add(Gate{Kind: ResourceManager, Closed: !f.Listening}, GateChange{Action: ConnectResourceManager})
 	q.waitGates()
 	if p.Nomination(x) != nil {
 		return q.gates, largest // the victim search has seen to everything else (PRE-73)
@@ -147,7 +137,7 @@ func (q *question) noteAlsoOpened() {
 		switch c := &q.gates[nodes].Changes[i]; c.Action {
 		case FreeOnNode, AddNode, RegisterNode:
 			if !slices.ContainsFunc(q.gates[capacity].Figures,
-				func(f Figure) bool { return f.Missing() > c.Amounts.Get(f.Resource) }) {
+				func(f Figure) bool { return f.Missing > c.Amounts.Get(f.Resource) }) {
 				c.AlsoOpens = []Kind{ClusterCapacity}
 			}
 		}
@@ -155,11 +145,25 @@ func (q *question) noteAlsoOpened() {
 }
 
 // add adds a gate, with its changes if it is closed.
-func (q *question) add(g Gate, changes ...Change) {
+func (q *question) add(g Gate, changes ...GateChange) {
 	if g.Closed {
 		g.Changes = changes
 	}
-	q.gates = append(q.gates, g)
+	q.gates = append(q.gates, g.described())
+}
+
+// Pause returns a gate that is closed until a time, of a kind that the partition does not know.
+func Pause(k Kind, until time.Time) Gate {
+	return Gate{Kind: k, Closed: true, Until: objects.TimestampOf(until)}.described()
+}
+
+// described returns g with its message, and those of its changes.
+func (g Gate) described() Gate {
+	g.Message = g.String()
+	for i := range g.Changes {
+		g.Changes[i].Message = g.Changes[i].String()
+	}
+	return g
 }
 
 // Closed returns the gates that are closed.
@@ -192,7 +196,7 @@ func (q *question) waitGates() {
 			missing := t.Live() - gang.Members(t.Name)
 			q.add(Gate{Kind: Members, Subject: t.Name, Closed: missing > 0, Running: gang.Members(t.Name),
 				MaxRunning: uint64(max(t.Live(), 0))},
-				Change{Action: SubmitMembers, Subject: t.Name, Count: uint64(max(missing, 0))})
+				GateChange{Action: SubmitMembers, Subject: t.Name, Count: uint64(max(missing, 0))})
 		}
 	default:
 		q.add(Gate{Kind: Placeholders, Subject: x.Ask().TaskGroup(), Closed: true})
@@ -204,16 +208,16 @@ func (q *question) operatorGates() {
 	a := q.ask.Application()
 	if a.OnHold() {
 		q.add(Gate{Kind: Hold, Subject: string(a.ID()), Closed: true},
-			Change{Action: ReleaseApplication, Subject: string(a.ID())})
+			GateChange{Action: ReleaseApplication, Subject: string(a.ID())})
 	}
 	for above := a.Queue(); above != nil && q.facts.Stopped != nil; above = above.Parent() {
 		if path := above.Path(); q.facts.Stopped(path) {
-			q.add(Gate{Kind: StoppedQueue, Subject: string(path), Closed: true}, Change{Action: StartQueue, Queue: path})
+			q.add(Gate{Kind: StoppedQueue, Subject: string(path), Closed: true}, GateChange{Action: StartQueue, Queue: path})
 		}
 	}
 	if a.Queue().Recovery() {
 		q.add(Gate{Kind: RecoveryQueue, Subject: string(a.ID()), Closed: true},
-			Change{Action: MoveApplication, Subject: string(a.ID())})
+			GateChange{Action: MoveApplication, Subject: string(a.ID())})
 	}
 }
 
@@ -224,7 +228,7 @@ func (q *question) startGate() {
 		return
 	}
 	before := a.StartingBefore()
-	change := Change{Action: EndApplications, Queue: a.Queue().Path(), Count: uint64(len(before))}
+	change := GateChange{Action: EndApplications, Queue: a.Queue().Path(), Count: uint64(len(before))}
 	for _, other := range before {
 		change.addCandidate(string(other.ID()))
 	}

@@ -19,10 +19,10 @@ func (g Gate) String() string {
 		return "no resource manager receives decisions"
 	case Recovery:
 		return fmt.Sprintf("nothing is placed until the resource manager, which has registered, has reported what runs: "+
-			"until %s at the latest", g.Until.UTC().Format(time.RFC3339))
+			"until %s at the latest", g.Until.Time().Format(time.RFC3339))
 	case PlacementRate:
 		return fmt.Sprintf("the rate limit of placements allows none before %s",
-			g.Until.UTC().Format("2006-01-02T15:04:05.000Z"))
+			g.Until.Time().Format("2006-01-02T15:04:05.000Z"))
 	case Victims:
 		return fmt.Sprintf("it is nominated for node %s, where victims have still to end: %d", g.Subject, g.Running)
 	case Hold:
@@ -48,7 +48,7 @@ func (g Gate) String() string {
 		if g.Refusing > 0 {
 			return fmt.Sprintf("%s; nodes that have enough free and refused it before: %d, and one of them may get it again "+
 				"at %s",
-				g.nodesText(), g.Refusing, g.Until.UTC().Format(time.RFC3339))
+				g.nodesText(), g.Refusing, g.Until.Time().Format(time.RFC3339))
 		}
 		return g.nodesText()
 	case OtherAllocations:
@@ -58,7 +58,7 @@ func (g Gate) String() string {
 	}
 	text := "the resource manager refused every node that has enough free"
 	if !g.Until.IsZero() {
-		text += "; it is asked again at " + g.Until.UTC().Format(time.RFC3339)
+		text += "; it is asked again at " + g.Until.Time().Format(time.RFC3339)
 	}
 	return text
 }
@@ -128,10 +128,10 @@ func (g Gate) figuresText() string {
 		if f.Held > 0 {
 			held = fmt.Sprintf(" (%s held for other asks)", resources.FormatQuantity(f.Resource, f.Held))
 		}
-		text := fmt.Sprintf("%s of %s%s, requested %s", resources.FormatNamedQuantity(f.Resource, g.Left(f)),
+		text := fmt.Sprintf("%s of %s%s, requested %s", resources.FormatNamedQuantity(f.Resource, f.Free),
 			resources.FormatQuantity(f.Resource, f.Max), held, resources.FormatQuantity(f.Resource, f.Requested))
-		if f.Missing() > 0 {
-			missing = append(missing, text+", missing "+resources.FormatQuantity(f.Resource, f.Missing()))
+		if f.Missing > 0 {
+			missing = append(missing, text+", missing "+resources.FormatQuantity(f.Resource, f.Missing))
 		} else {
 			enough = append(enough, text)
 		}

@@ -47,7 +47,7 @@ func (q *question) nodeGates() {
 		g.Closed = !s.fits && !q.enoughFree(reserved) // what is held there for the ask is free for it
 	}
 	g.Permanent = g.Closed && !s.large && (s.schedulable || x.Ask().RequiredNode() != "")
-	var changes []Change
+	var changes []GateChange
 	if g.Closed {
 		if n := s.leastMissing.node; n != nil {
 			g.Node, g.Figures, g.HeldFor = n.ID(), q.figuresOn(n), q.part.Reservations().HeldFor(n, x)
@@ -55,7 +55,7 @@ func (q *question) nodeGates() {
 		changes = q.nodeChanges(&s)
 	}
 	if g.Closed && s.refusing > 0 {
-		g.Refusing, g.Until = s.refusing, s.refusedUntil
+		g.Refusing, g.Until = s.refusing, objects.TimestampOf(s.refusedUntil)
 	}
 	q.add(g, changes...)
 	if q.facts.Allows != nil {
@@ -68,7 +68,7 @@ func (q *question) nodeGates() {
 		refused := s.allowed && q.part.Unschedulable(x)
 		g := Gate{Kind: Predicates, Closed: refused}
 		if refused {
-			g.Until = q.facts.RetryAt
+			g.Until = objects.TimestampOf(q.facts.RetryAt)
 		}
 		q.add(g)
 	}
@@ -147,7 +147,7 @@ func (q *question) missingOn(n *objects.Node) resources.Vector {
 	q.missing = missing
 	for k, requested := range v {
 		if requested > 0 {
-			missing[k] = max(0, resources.SubSaturated(requested, q.part.Reservations().FreeFor(q.ask, n, resources.Index(k))))
+			missing[k] = missingOf(requested, q.part.Reservations().FreeFor(q.ask, n, resources.Index(k)))
 		}
 	}
 	return missing
@@ -168,8 +168,8 @@ func (q *question) figuresOn(n *objects.Node) (figures []Figure) {
 	for k, requested := range q.ask.Shape().Vector() {
 		if k := resources.Index(k); requested > 0 {
 			free := q.part.Reservations().FreeFor(q.ask, n, k)
-			figures = append(figures,
-				Figure{q.part.ResourceName(k), requested, free, n.Total().At(k), resources.SubSaturated(n.Available().At(k), free)})
+			figures = append(figures, Figure{q.part.ResourceName(k), requested, max(0, free), n.Total().At(k),
+				resources.SubSaturated(n.Available().At(k), free), missingOf(requested, free)})
 		}
 	}
 	sortFigures(figures)
@@ -177,15 +177,15 @@ func (q *question) figuresOn(n *objects.Node) (figures []Figure) {
 }
 
 // nodeChanges returns the changes with which a node would have enough for the ask, and admit it.
-func (q *question) nodeChanges(s *nodeSurvey) (changes []Change) {
+func (q *question) nodeChanges(s *nodeSurvey) (changes []GateChange) {
 	x := q.ask
 	if n := s.leastMissing.node; n != nil {
 		if missing := q.part.Amounts(q.missingOn(n)); !missing.IsZero() {
-			changes = append(changes, Change{Action: FreeOnNode, Node: n.ID(), Amounts: missing})
+			changes = append(changes, GateChange{Action: FreeOnNode, Node: n.ID(), Amounts: missing})
 		}
 	}
 	if n := s.cordoned.node; n != nil {
-		changes = append(changes, Change{Action: Uncordon, Node: n.ID()})
+		changes = append(changes, GateChange{Action: Uncordon, Node: n.ID()})
 	}
 	if n := s.tainted.node; n != nil {
 		changes = append(changes, q.removeTaints(n))
@@ -196,12 +196,13 @@ func (q *question) nodeChanges(s *nodeSurvey) (changes []Change) {
 	case id == "" && q.facts.Draining:
 		return changes
 	case id == "":
-		return append(changes, Change{Action: AddNode, Amounts: requested, Subject: q.requiredOfNodes()})
+		return append(changes, GateChange{Action: AddNode, Amounts: requested, Subject: q.requiredOfNodes()})
 	}
 	n, known := q.part.Node(id)
 	switch {
 	case !known && !q.facts.Draining:
-		changes = append(changes, Change{Action: RegisterNode, Node: id, Amounts: requested, Subject: q.requiredOfNodes()})
+		changes = append(changes,
+			GateChange{Action: RegisterNode, Node: id, Amounts: requested, Subject: q.requiredOfNodes()})
 	case known && n.Accepts(x.Shape()):
 		grown := map[string]resources.Quantity{}
 		for k, missing := range q.missingOn(n) {
@@ -209,7 +210,7 @@ func (q *question) nodeChanges(s *nodeSurvey) (changes []Change) {
 				grown[q.part.ResourceName(k)] = resources.AddSaturated(n.Total().At(k), missing)
 			}
 		}
-		changes = append(changes, Change{Action: GrowNode, Node: id, Amounts: resources.FromMap(grown)})
+		changes = append(changes, GateChange{Action: GrowNode, Node: id, Amounts: resources.FromMap(grown)})
 	}
 	return changes
 }
@@ -222,8 +223,8 @@ func (q *question) requiredOfNodes() string {
 	return "its node selector, node affinity and tolerations admit"
 }
 
-func (q *question) removeTaints(n *objects.Node) Change {
-	c := Change{Action: RemoveTaints, Node: n.ID()}
+func (q *question) removeTaints(n *objects.Node) GateChange {
+	c := GateChange{Action: RemoveTaints, Node: n.ID()}
 	for _, t := range q.ask.Shape().Constraints().Untolerated(n.Constraints()) {
 		c.Candidates = append(c.Candidates, t.String()) // all of them: each keeps the ask away
 	}

@@ -21,7 +21,7 @@ import (
 
 // performed returns the commands that perform a change; nil: the test cannot, for example because a queue is dynamic
 // and has its max from a template.
-func performed(core *scheduler.Core, e *scheduler.Explanation, c explain.Change) []scheduler.Command {
+func performed(core *scheduler.Core, e *scheduler.Explanation, c explain.GateChange) []scheduler.Command {
 	p := core.Partition()
 	switch c.Action {
 	case explain.ConnectResourceManager:
@@ -63,7 +63,7 @@ func performed(core *scheduler.Core, e *scheduler.Explanation, c explain.Change)
 	case explain.RemoveTaints:
 		return untainted(p, c)
 	}
-	panic("no way to perform " + c.Action.Code())
+	panic("no way to perform " + string(c.Action))
 }
 
 // wouldOverflow reports whether a node might be refused because the capacity of the cluster would overflow.
@@ -77,7 +77,7 @@ func wouldOverflow(p *objects.Partition, added resources.Amounts) bool {
 }
 
 // smallerChange returns a change that is just too small; ok is false if there is none.
-func smallerChange(c explain.Change, r *rand.Rand) (smaller explain.Change, ok bool) {
+func smallerChange(c explain.GateChange, r *rand.Rand) (smaller explain.GateChange, ok bool) {
 	switch smaller = c; c.Action {
 	case explain.SubmitMembers, explain.EndApplications, explain.RaiseLimitMaxApplications,
 		explain.RaiseQueueMaxApplications:
@@ -109,7 +109,7 @@ func resized(x *objects.Allocation, amounts resources.Amounts) []scheduler.Comma
 	return []scheduler.Command{scheduler.SubmitAsk{Ask: &ask}}
 }
 
-func members(p *objects.Partition, e *scheduler.Explanation, c explain.Change) (commands []scheduler.Command) {
+func members(p *objects.Partition, e *scheduler.Explanation, c explain.GateChange) (commands []scheduler.Command) {
 	x, _ := p.Allocation(e.Key)
 	for i := range c.Count {
 		ask := *x.Ask()
@@ -120,7 +120,7 @@ func members(p *objects.Partition, e *scheduler.Explanation, c explain.Change) (
 	return commands
 }
 
-func ended(c explain.Change) (commands []scheduler.Command) {
+func ended(c explain.GateChange) (commands []scheduler.Command) {
 	if int(c.Count) > len(c.Candidates) {
 		return nil
 	}
@@ -131,7 +131,7 @@ func ended(c explain.Change) (commands []scheduler.Command) {
 }
 
 // freed makes allocations smaller until exactly the amounts of the change are free; nil: there are not enough.
-func freed(p *objects.Partition, c explain.Change) (commands []scheduler.Command) {
+func freed(p *objects.Partition, c explain.GateChange) (commands []scheduler.Command) {
 	left := c.Amounts.Map()
 	for _, x := range allocationsOf(p, c) {
 		rest := x.Ask().Amounts.Map()
@@ -159,7 +159,7 @@ func freed(p *objects.Partition, c explain.Change) (commands []scheduler.Command
 
 // allocationsOf returns the allocations that a change may free something of. Placeholders and members of gangs are left
 // out: their size has a meaning to others.
-func allocationsOf(p *objects.Partition, c explain.Change) (all []*objects.Allocation) {
+func allocationsOf(p *objects.Partition, c explain.GateChange) (all []*objects.Allocation) {
 	for _, n := range p.Nodes() {
 		for _, x := range n.Allocations() {
 			a := x.Application()
@@ -169,7 +169,7 @@ func allocationsOf(p *objects.Partition, c explain.Change) (all []*objects.Alloc
 				within = strings.HasPrefix(string(a.Queue().Path())+".", string(c.Queue)+".")
 			case explain.FreeOfLimit:
 				within = slices.ContainsFunc(a.Quota().Memberships(), func(m quota.Membership) bool {
-					return m.Account().UserOrGroup() == c.UserOrGroup && m.Account().Queue().Path() == string(c.Queue)
+					return m.Account().UserOrGroup() == c.UserOrGroup() && m.Account().Queue().Path() == string(c.Queue)
 				})
 			case explain.FreeInCluster:
 				within = n.Total().Covers(n.Allocated())
@@ -185,7 +185,7 @@ func allocationsOf(p *objects.Partition, c explain.Change) (all []*objects.Alloc
 }
 
 // moved moves the application of a change to the first leaf that takes it; nil: none does.
-func moved(p *objects.Partition, c explain.Change) []scheduler.Command {
+func moved(p *objects.Partition, c explain.GateChange) []scheduler.Command {
 	a, _ := p.Application(objects.AppID(c.Subject))
 	var leaf func(*objects.Queue) *objects.Queue
 	leaf = func(q *objects.Queue) *objects.Queue {
@@ -205,7 +205,7 @@ func moved(p *objects.Partition, c explain.Change) []scheduler.Command {
 	return nil
 }
 
-func untainted(p *objects.Partition, c explain.Change) []scheduler.Command {
+func untainted(p *objects.Partition, c explain.GateChange) []scheduler.Command {
 	n, _ := p.Node(c.Node)
 	attributes := maps.Clone(n.Attributes())
 	var taints, kept []constraints.Taint
@@ -223,7 +223,7 @@ func untainted(p *objects.Partition, c explain.Change) []scheduler.Command {
 }
 
 // raised returns a configuration with a raised bound; nil: the queue is not in the configuration.
-func raised(p *objects.Partition, c explain.Change) []scheduler.Command {
+func raised(p *objects.Partition, c explain.GateChange) []scheduler.Command {
 	conf := p.Config()
 	root, found := withRaised(conf.Root, c.Queue, objects.QueuePath(conf.Root.Name), func(q *configs.Queue) {
 		switch c.Action {
@@ -257,15 +257,15 @@ func withRaised(q configs.Queue, path, at objects.QueuePath, change func(*config
 	return q, false
 }
 
-func raisedLimits(list []limits.Limit, c explain.Change) []limits.Limit {
+func raisedLimits(list []limits.Limit, c explain.GateChange) []limits.Limit {
 	list = slices.Clone(list)
 	names := func(l limits.Limit) []string {
-		if c.UserOrGroup.Group {
+		if c.Group != "" {
 			return l.Groups
 		}
 		return l.Users
 	}
-	i := slices.IndexFunc(list, func(l limits.Limit) bool { return slices.Contains(names(l), c.UserOrGroup.Name) })
+	i := slices.IndexFunc(list, func(l limits.Limit) bool { return slices.Contains(names(l), c.UserOrGroup().Name) })
 	if i < 0 {
 		i = slices.IndexFunc(list, func(l limits.Limit) bool { return slices.Contains(names(l), limits.Wildcard) })
 	}

@@ -20,7 +20,8 @@ func (q *question) quotaGate(c quota.Constraint) {
 	}
 	for k, requested := range s.Vector() {
 		if free, bound, ok := c.Availability(resources.Index(k)); ok && requested > 0 {
-			g.Figures = append(g.Figures, Figure{q.part.ResourceName(resources.Index(k)), requested, free, bound, 0})
+			g.Figures = append(g.Figures,
+				Figure{q.part.ResourceName(resources.Index(k)), requested, free, bound, 0, missingOf(requested, free)})
 		}
 	}
 	sortFigures(g.Figures)
@@ -30,29 +31,31 @@ func (q *question) quotaGate(c quota.Constraint) {
 
 // resourceChanges returns the changes that open the gate of a constraint on resources: to free what is missing, unless
 // even that would not do, or to raise the bound.
-func (q *question) resourceChanges(c quota.Constraint, g *Gate) (changes []Change) {
+func (q *question) resourceChanges(c quota.Constraint, g *Gate) (changes []GateChange) {
 	if !g.Closed {
 		return nil
 	}
 	missing, needed := map[string]resources.Quantity{}, map[string]resources.Quantity{}
 	freeable := !g.Permanent
 	for _, f := range g.Figures {
-		if f.Missing() <= 0 {
+		if f.Missing == 0 {
 			continue
 		}
-		missing[f.Resource] = f.Missing()
-		needed[f.Resource] = resources.AddSaturated(f.Max, f.Missing())
+		missing[f.Resource] = f.Missing
+		needed[f.Resource] = resources.AddSaturated(f.Max, f.Missing)
 		freeable = freeable && f.Requested <= f.Max // TooSmall says nothing about the capacity of the cluster
 	}
-	free := Change{Action: FreeInQueue, Queue: objects.QueuePath(c.Queue().Path()), Amounts: resources.FromMap(missing)}
-	raise := Change{Action: RaiseQueueMax, Queue: free.Queue, Amounts: resources.FromMap(needed)}
+	queue := objects.QueuePath(c.Queue().Path())
+	free := GateChange{Action: FreeInQueue, Queue: queue, Amounts: resources.FromMap(missing)}
+	raise := GateChange{Action: RaiseQueueMax, Queue: queue, Amounts: resources.FromMap(needed)}
 	switch c.Kind() {
 	case quota.LimitMaxResources:
-		h := c.Account().UserOrGroup()
-		free.Action, free.UserOrGroup, raise.Action, raise.UserOrGroup = FreeOfLimit, h, RaiseLimit, h
+		free.Action, raise.Action = FreeOfLimit, RaiseLimit
+		free.limitOf(c)
+		raise.limitOf(c)
 	case quota.ClusterCapacity:
 		free.Action = FreeInCluster
-		raise = Change{Action: AddNode, Amounts: free.Amounts}
+		raise = GateChange{Action: AddNode, Amounts: free.Amounts}
 	}
 	if freeable {
 		changes = append(changes, free)
@@ -65,13 +68,15 @@ func (q *question) resourceChanges(c quota.Constraint, g *Gate) (changes []Chang
 
 // applicationChanges returns the changes that open the gate of a constraint on applications: to end the surplus of
 // applications, or to raise the bound.
-func (q *question) applicationChanges(c quota.Constraint) []Change {
+func (q *question) applicationChanges(c quota.Constraint) []GateChange {
 	running, bound := c.Running()
-	end := Change{Action: EndApplications, Queue: objects.QueuePath(c.Queue().Path()), Count: uint64(running) - bound + 1}
-	raise := Change{Action: RaiseQueueMaxApplications, Queue: end.Queue, Count: uint64(running) + 1}
+	queue := objects.QueuePath(c.Queue().Path())
+	end := GateChange{Action: EndApplications, Queue: queue, Count: uint64(running) - bound + 1}
+	raise := GateChange{Action: RaiseQueueMaxApplications, Queue: queue, Count: uint64(running) + 1}
 	if c.Kind() == quota.LimitMaxApplications {
-		h := c.Account().UserOrGroup()
-		end.UserOrGroup, raise.UserOrGroup, raise.Action = h, h, RaiseLimitMaxApplications
+		raise.Action = RaiseLimitMaxApplications
+		end.limitOf(c)
+		raise.limitOf(c)
 	}
 	if uint64(running) < bound {
 		return nil
@@ -79,5 +84,5 @@ func (q *question) applicationChanges(c quota.Constraint) []Change {
 	for _, id := range objects.RunningWithin(q.part, c) {
 		end.addCandidate(string(id))
 	}
-	return []Change{end, raise}
+	return []GateChange{end, raise}
 }

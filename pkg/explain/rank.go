@@ -1,68 +1,61 @@
 package explain
 
 import (
-	"time"
-
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 )
 
-// Rank is the place of an ask in selection order, level by level: which children of each queue on its path come before,
-// which applications of its leaf, and which asks of its application (EXP-6). A decision takes the first of each level
-// that can be placed, whatever its rank: an ask with all gates open is placed before any that has a closed one.
+// Rank is one level of the selection order, with the place of the ask in it: of one member among those that are
+// compared with it (EXP-6).
 type Rank struct {
-	Levels []Level
+	Kind     LevelKind            `json:"kind"` // queues, applications or asks
+	In       string               `json:"in"`   // the queue or the application whose members are compared
+	Member   Member               `json:"member"`
+	Position int                  `json:"position"`  // 1: the first
+	Of       int                  `json:"of"`        // members with pending asks
+	Orders   []policies.Criterion `json:"orderedBy"` // the criteria, the strongest first
+	First    []Ahead              `json:"ahead,omitempty"`
 }
 
-// Level is the place of one member among those that are compared with it.
-type Level struct {
-	Kind   LevelKind
-	In     string // the queue, or the application, whose members are compared
-	Member Member // on the path of the ask
-	Before int    // how many members come before it
-	Of     int    // how many members there are, with pending asks
-	First  []Ahead
-	Orders []policies.Criterion // the criteria of the level, the strongest first
-}
-
-// LevelKind says what a Level compares.
-type LevelKind uint8
+// LevelKind says what a Rank compares.
+type LevelKind string
 
 // The kinds of levels.
 const (
-	Queues       LevelKind = iota // the children of a parent queue
-	Applications                  // those of a leaf
-	Asks                          // those of an application
+	Queues       LevelKind = "queues"       // the children of a parent queue
+	Applications LevelKind = "applications" // those of a leaf
+	Asks         LevelKind = "asks"         // those of an application
 )
-
-// Code returns the stable code of the kind.
-func (k LevelKind) Code() string { return [...]string{"queues", "applications", "asks"}[k] }
 
 // Member is a queue, application or ask with its sort key.
 type Member struct {
-	Name      string
-	Priority  int32
-	Share     float64   // the fair share of a queue, the largest share of an application; zero for asks
-	Submitted time.Time // of an application: its submission; of an ask: its creation; zero for queues
+	Name     string `json:"name"`
+	Priority int32  `json:"priority"`
+	// the fair share of a queue; of an application in a Fair leaf its largest share, or usage without a guarantee
+	Share     float64           `json:"share"`
+	Submitted objects.Timestamp `json:"submitted,omitzero"` // of an application, or when an ask was created
 }
 
-// Ahead is a member that comes before the one on the path of the ask, and the criterion that decided.
+// Ahead is a member that comes before the one on the path of the ask.
 type Ahead struct {
 	Member
-	By policies.Criterion
+	By policies.Criterion `json:"by"` // the criterion by which it does
 }
 
 // maxAhead bounds the members ahead that a level lists: the first in order.
 const maxAhead = 3
 
-// RankOf returns the rank of x. Requires: as for Gates. The cost grows with the number of members that come before.
-func RankOf(x *objects.Allocation) Rank {
-	r, path := Rank{}, pathTo(x.Application().Queue())
+// Ranks returns the place of x in selection order, level by level: which children of each queue on its path come
+// before, which applications of its leaf, and which asks of its application (EXP-6). A decision takes the first of each
+// level that can be placed, whatever its rank: an ask with all gates open is placed before any that has a closed one.
+//
+// Requires: as for Gates. The cost grows with the number of members that come before.
+func Ranks(x *objects.Allocation) (ranks []Rank) {
+	path := pathTo(x.Application().Queue())
 	for i, parent := range path[:len(path)-1] {
-		r.Levels = append(r.Levels, queueLevel(parent, path[i+1]))
+		ranks = append(ranks, queueLevel(parent, path[i+1]))
 	}
-	r.Levels = append(r.Levels, applicationLevel(x.Application()), askLevel(x))
-	return r
+	return append(ranks, applicationLevel(x.Application()), askLevel(x))
 }
 
 // pathTo returns the queues from root to leaf.
@@ -73,9 +66,10 @@ func pathTo(leaf *objects.Queue) (path []*objects.Queue) {
 	return path
 }
 
-func queueLevel(parent, child *objects.Queue) Level {
+func queueLevel(parent, child *objects.Queue) Rank {
 	key := child.OrderKey()
-	l := Level{Kind: Queues, In: string(parent.Path()), Member: queueMember(child), Orders: queueCriteria(parent)}
+	l := Rank{Kind: Queues, In: string(parent.Path()), Member: queueMember(child), Position: 1,
+		Orders: queueCriteria(parent)}
 	found := false
 	for other := range parent.OrderedChildren() {
 		l.Of++
@@ -83,7 +77,7 @@ func queueLevel(parent, child *objects.Queue) Level {
 		if found {
 			continue
 		}
-		l.Before++
+		l.Position++
 		if len(l.First) < maxAhead {
 			k := other.OrderKey()
 			by, _ := policies.QueueCriterion(&k, &key, parent.PrioritySort())
@@ -105,9 +99,9 @@ func queueCriteria(parent *objects.Queue) []policies.Criterion {
 	return []policies.Criterion{policies.ByPriority, policies.ByShare, policies.ByPending, policies.ByName}
 }
 
-func applicationLevel(a *objects.Application) Level {
+func applicationLevel(a *objects.Application) Rank {
 	leaf, key := a.Queue(), a.OrderKey()
-	l := Level{Kind: Applications, In: string(leaf.Path()), Member: applicationMember(a),
+	l := Rank{Kind: Applications, Position: 1, In: string(leaf.Path()), Member: applicationMember(a),
 		Orders: applicationCriteria(leaf)}
 	found := false
 	for other := range leaf.OrderedApplications() {
@@ -116,7 +110,7 @@ func applicationLevel(a *objects.Application) Level {
 		if found {
 			continue
 		}
-		l.Before++
+		l.Position++
 		if len(l.First) < maxAhead {
 			k := other.OrderKey()
 			by, _ := leaf.AppSort().AppCriterion(&k, &key, leaf.PrioritySort())
@@ -128,7 +122,7 @@ func applicationLevel(a *objects.Application) Level {
 
 func applicationMember(a *objects.Application) Member {
 	key := a.OrderKey()
-	m := Member{Name: key.ID, Priority: key.Priority.Number(), Submitted: a.Submitted()}
+	m := Member{Name: key.ID, Priority: key.Priority.Number(), Submitted: objects.TimestampOf(a.Submitted())}
 	if len(key.Shares) > 0 {
 		m.Share = key.Shares[0].Float()
 	}
@@ -146,13 +140,13 @@ func applicationCriteria(leaf *objects.Queue) []policies.Criterion {
 	return []policies.Criterion{policies.ByPriority, order, policies.ByName}
 }
 
-func askLevel(x *objects.Allocation) Level {
-	l := Level{
+func askLevel(x *objects.Allocation) Rank {
+	l := Rank{
 		Kind: Asks, In: string(x.Application().ID()), Member: askMember(x), Of: x.Application().PendingAskCount(),
 		Orders: []policies.Criterion{policies.ByPriority, policies.ByCreation, policies.ByArrival},
 	}
 	count, first := x.AsksBefore()
-	l.Before = count
+	l.Position = 1 + count
 	if first != nil {
 		k, key := first.OrderKey(), x.OrderKey()
 		by, _ := policies.AskCriterion(&k, &key)
@@ -162,5 +156,5 @@ func askLevel(x *objects.Allocation) Level {
 }
 
 func askMember(x *objects.Allocation) Member {
-	return Member{Name: string(x.Key()), Priority: x.OrderKey().Priority, Submitted: x.Created()}
+	return Member{Name: string(x.Key()), Priority: x.OrderKey().Priority, Submitted: objects.TimestampOf(x.Created())}
 }

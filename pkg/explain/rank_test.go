@@ -23,15 +23,15 @@ func TestRank_AgreesWithSorting(t *testing.T) {
 		for _, key := range pendingKeys(core) {
 			e := core.Explain(key, now)
 			x, _ := core.Partition().Allocation(key)
-			asks := e.Rank.Levels[len(e.Rank.Levels)-1]
+			asks := e.Ranks[len(e.Ranks)-1]
 			assert.Equal(t, asks.Kind, explain.Asks)
 			if want := asksBefore(core.Partition(), x); !x.AskGroup().Held() && !core.Partition().Unschedulable(x) &&
 				!objects.Refused(core.Partition(), x) {
-				assert.Equal(t, asks.Before, want, "seed %d, ask %s", seed, key)
+				assert.Equal(t, asks.Position, want+1, "seed %d, ask %s", seed, key)
 			}
-			for i, l := range e.Rank.Levels {
-				assert.Assert(t, l.Before < l.Of || l.Kind == explain.Asks, "seed %d, ask %s, level %d: %+v", seed, key, i, l)
-				assert.Equal(t, len(l.First) > 0, l.Before > 0)
+			for i, l := range e.Ranks {
+				assert.Assert(t, l.Position <= l.Of || l.Kind == explain.Asks, "seed %d, ask %s, level %d: %+v", seed, key, i, l)
+				assert.Equal(t, len(l.First) > 0, l.Position > 1)
 				for _, ahead := range l.First {
 					seen[ahead.By]++
 					assertAhead(t, l, ahead)
@@ -42,7 +42,7 @@ func TestRank_AgreesWithSorting(t *testing.T) {
 	t.Log(seen)
 	for _, by := range []policies.Criterion{policies.ByPriority, policies.ByShare, policies.BySubmission,
 		policies.ByCreation, policies.ByName} {
-		assert.Assert(t, seen[by] > 0, "%s", by.Code())
+		assert.Assert(t, seen[by] > 0, "%s", by)
 	}
 }
 
@@ -63,14 +63,14 @@ func asksBefore(p *objects.Partition, x *objects.Allocation) (n int) {
 }
 
 // assertAhead checks the figures of the criterion that puts a member ahead.
-func assertAhead(t *testing.T, l explain.Level, ahead explain.Ahead) {
+func assertAhead(t *testing.T, l explain.Rank, ahead explain.Ahead) {
 	t.Helper()
-	assert.Assert(t, slices.Contains(l.Orders, ahead.By), "%s is no criterion of %+v", ahead.By.Code(), l)
+	assert.Assert(t, slices.Contains(l.Orders, ahead.By), "%s is no criterion of %+v", ahead.By, l)
 	switch ahead.By {
 	case policies.ByPriority:
 		assert.Assert(t, ahead.Priority > l.Member.Priority, "%+v", l)
 	case policies.BySubmission, policies.ByCreation:
-		assert.Assert(t, ahead.Submitted.Before(l.Member.Submitted), "%+v", l)
+		assert.Assert(t, ahead.Submitted < l.Member.Submitted, "%+v", l)
 	case policies.ByShare:
 		assert.Assert(t, ahead.Share <= l.Member.Share, "%+v", l)
 	case policies.ByName:

@@ -1,6 +1,7 @@
 package objects
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/affinity"
@@ -148,6 +149,24 @@ func (t Timestamp) Time() time.Time {
 		t--
 	}
 	return time.Unix(0, int64(t)).UTC()
+}
+
+// MarshalJSON writes nanoseconds since 1970; 0 if t is no time.
+func (t Timestamp) MarshalJSON() ([]byte, error) {
+	if t.IsZero() {
+		return []byte("0"), nil
+	}
+	return strconv.AppendInt(nil, t.Time().UnixNano(), 10), nil
+}
+
+// UnmarshalJSON reads the output of MarshalJSON. 0 is no time.
+func (t *Timestamp) UnmarshalJSON(text []byte) error {
+	n, err := strconv.ParseInt(string(text), 10, 64)
+	*t = 0
+	if n != 0 {
+		*t = TimestampOf(time.Unix(0, n))
+	}
+	return err
 }
 
 // PreemptionPolicy is the preemption policy of an ask (PRE-8). The zero value is a policy that was

@@ -1,6 +1,7 @@
 package objects
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -46,6 +47,22 @@ func TestTimestamp_KeepsNanoseconds(t *testing.T) {
 		assert.Assert(t, TimestampOf(at).Time().Equal(at), "%d", nanoseconds)
 	}
 	assert.Assert(t, TimestampOf(time.Unix(0, 0)) > TimestampOf(time.Unix(0, -1)))
+}
+
+func TestTimestamp_JSONIsNanoseconds(t *testing.T) {
+	for _, nanoseconds := range []int64{-1_000_000_000, -1, 0, 1, 1_700_000_000_123_456_789} {
+		at := TimestampOf(time.Unix(0, nanoseconds))
+		text, err := json.Marshal(at)
+		assert.NilError(t, err)
+		assert.Equal(t, string(text), fmt.Sprint(nanoseconds))
+		read := TimestampOf(time.Unix(7, 0))
+		assert.NilError(t, json.Unmarshal(text, &read))
+		assert.Assert(t, read == at || nanoseconds == 0 && read.IsZero(), "%d", nanoseconds)
+	}
+	text, err := json.Marshal(Timestamp(0))
+	assert.NilError(t, err)
+	assert.Equal(t, string(text), "0")
+	assert.Assert(t, json.Unmarshal([]byte(`"2026"`), new(Timestamp)) != nil)
 }
 
 // A pending ask takes at most 300 bytes with its key, its entry in the table of keys, its lists and

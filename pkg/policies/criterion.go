@@ -6,23 +6,18 @@ import (
 )
 
 // Criterion names the key that decides the order of two queues, applications or asks: the first in which they differ.
-type Criterion uint8
+type Criterion string
 
 // The criteria.
 const (
-	ByName       Criterion = iota // path or ID; nothing else differs
-	ByPriority                    // the higher one first
-	ByShare                       // the smaller fair share, or usage, first
-	ByPending                     // the larger sum of pending quantities first
-	BySubmission                  // the application that was submitted first
-	ByCreation                    // the ask that was created first
-	ByArrival                     // the ask that arrived first
+	ByName       Criterion = "name"       // path or ID; nothing else differs
+	ByPriority   Criterion = "priority"   // the higher one first
+	ByShare      Criterion = "share"      // the smaller fair share, or usage, first
+	ByPending    Criterion = "pending"    // the larger sum of pending quantities first
+	BySubmission Criterion = "submission" // the application that was submitted first
+	ByCreation   Criterion = "creation"   // the ask that was created first
+	ByArrival    Criterion = "arrival"    // the ask that arrived first
 )
-
-// Code returns the stable code of the criterion.
-func (c Criterion) Code() string {
-	return [...]string{"name", "priority", "share", "pending", "submission", "creation", "arrival"}[c]
-}
 
 // comparison is one step of a comparison.
 type comparison struct {

@@ -10,21 +10,16 @@ import (
 // The parts of the back-off that explanations and metrics show. Nothing here changes it.
 
 // BackOffReason says why a group of asks is not evaluated for preemption now.
-type BackOffReason uint8
+type BackOffReason string
 
 // The reasons.
 const (
-	NoBackOff               BackOffReason = iota // it is evaluated in the next run, or never
-	BackOffNoVictims                             // its last evaluation found no victims
-	BackOffDelay                                 // as BackOffNoVictims; the next evaluation is at the end of a delay
-	BackOffRefused                               // the RM refused the nodes that victims could be removed from
-	BackOffNominationGiveUp                      // its nomination was given up: the ask could not be placed on the node
+	NoBackOff               BackOffReason = ""                   // it is evaluated in the next run, or never
+	BackOffNoVictims        BackOffReason = "noVictims"          // its last evaluation found no victims
+	BackOffDelay            BackOffReason = "preemptionDelay"    // likewise; the next one is at the end of a delay
+	BackOffRefused          BackOffReason = "victimsRefusedByRM" // the RM refused the nodes where victims were found
+	BackOffNominationGiveUp BackOffReason = "nominationGivenUp"  // the ask could not be placed on its nominated node
 )
-
-// Code returns a stable code, for programs.
-func (r BackOffReason) Code() string {
-	return [...]string{"none", "noVictims", "preemptionDelay", "victimsRefusedByRM", "nominationGivenUp"}[r]
-}
 
 // BackOff says when a group of asks is evaluated for preemption again, and why not before.
 type BackOff struct {

@@ -36,9 +36,10 @@ func (eng *Engine) NewDryRun(ask DryRunAsk) *DryRun {
 }
 
 // EntitlementValues returns Entitlements as values, by reason.
-func EntitlementValues(p *objects.Partition, x *objects.Allocation, now time.Time) (out []DryRunEntitlement) {
+func EntitlementValues(p *objects.Partition, x *objects.Allocation, now time.Time) (out []Entitlement) {
 	for _, entitlement := range Entitlements(p, x, now) {
-		v := DryRunEntitlement{Reason: entitlement.Reason, NotEntitled: entitlement.NotEntitled, Due: entitlement.Due}
+		v := Entitlement{Reason: entitlement.Reason, NotEntitled: entitlement.NotEntitled,
+			Due: objects.TimestampOf(entitlement.Due)}
 		if entitlement.Queue != nil {
 			v.Queue = entitlement.Queue.Path()
 		}
@@ -51,6 +52,7 @@ func EntitlementValues(p *objects.Partition, x *objects.Allocation, now time.Tim
 			}
 			slices.SortFunc(v.Over, func(a, b OverGuarantee) int { return strings.Compare(a.Resource, b.Resource) })
 		}
+		v.Entitled = v.NotEntitled == Entitled
 		out = append(out, v)
 	}
 	return out
@@ -74,7 +76,7 @@ func (s *DryRun) Report(node objects.NodeID) DryRunReport {
 
 // Searches returns the searches for victims that an evaluation of x would make if x were entitled as of entitledAt,
 // without asking the RM: one for each reason for which it is entitled, up to the first with a plan. Nothing is changed.
-func (eng *Engine) Searches(x *objects.Allocation, now, entitledAt time.Time) []DryRunSearch {
+func (eng *Engine) Searches(x *objects.Allocation, now, entitledAt time.Time) []VictimSearch {
 	s := eng.NewDryRun(DryRunAsk{Allocation: x, Now: now, EntitledAt: entitledAt, AmountsOf: eng.part.Amounts})
 	s.Search()
 	return s.report.Searches
@@ -121,10 +123,12 @@ func (s *DryRun) explainNode(id objects.NodeID) {
 	s.report.Candidates, s.report.MoreCandidates = listCandidates(s.eng.search().Candidates(plan))
 }
 
-func (s *DryRun) viewSearch(report *victim.SearchReport) DryRunSearch {
-	v := DryRunSearch{
-		Reason: report.Reason, Found: report.Found, TotalNodes: report.TotalNodes, NodeOutcomes: report.Outcomes,
+func (s *DryRun) viewSearch(report *victim.SearchReport) VictimSearch {
+	nodes := report.Outcomes
+	v := VictimSearch{
+		Reason: report.Reason, Found: report.Found, TotalNodes: report.TotalNodes, NodeOutcomes: &nodes,
 		Infeasible: report.Infeasible, NoPlanReasons: report.NoPlanReasons, CrossNode: report.CrossNode,
+		NotEvaluated: report.TotalNodes - report.Infeasible - nodes.Compared - nodes.NoPlan - nodes.Rejected,
 	}
 	for i := range report.BlockingQuotas {
 		w := &report.BlockingQuotas[i]
@@ -132,11 +136,11 @@ func (s *DryRun) viewSearch(report *victim.SearchReport) DryRunSearch {
 			continue // the quota is not the obstacle: the eligible allocations of all nodes free enough
 		}
 		v.BlockingQuotas = append(v.BlockingQuotas,
-			DryRunShortfall{Verdict: s.eng.host.ConstraintVerdict(w.Constraint), Nodes: w.Nodes,
+			BlockingQuota{Verdict: s.eng.host.ConstraintVerdict(w.Constraint), Nodes: w.Nodes,
 				Shortfall: withoutNegative(s.ask.AmountsOf(w.Amount))})
 	}
 	for i := range report.Best {
-		p := DryRunPlan{Node: report.Best[i].Node.ID()}
+		p := Plan{Node: report.Best[i].Node.ID()}
 		p.Victims, p.MoreVictims = listVictims(report.Best[i].Victims, s.ask.Now)
 		p.BudgetViolations, p.OptedOut, p.Originator = report.Best[i].Cost()
 		v.BestPlans = append(v.BestPlans, p)

@@ -1,34 +1,35 @@
 package preemption
 
 import (
-	"time"
-
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// DryRunReport holds the findings of a DryRun. It is a value, like a Preemption, and never changes.
+// DryRunReport holds the findings of a DryRun. It is a value, like a Preemption, and never changes. REST shows it as it
+// is, like the other types of this file.
 type DryRunReport struct {
-	Entitlements []DryRunEntitlement
-	Searches     []DryRunSearch // one for each preemption reason that was tried, up to the first plan
+	Victims      []Victim       `json:"victims,omitempty"` // of the plan; the one to reprieve first comes first
+	MoreVictims  int            `json:"moreVictims,omitempty"`
+	Entitlements []Entitlement  `json:"entitlements"`
+	Searches     []VictimSearch `json:"searches,omitempty"` // by the reasons that were tried, up to the first plan
 
-	Victims          []Victim // of the plan; the one that would be reprieved first comes first
-	MoreVictims      int
-	CandidatesNode   objects.NodeID // the node of Candidates; empty: none
-	Candidates       []Candidate
-	MoreCandidates   int
-	CandidatesReason victim.Reason // the preemption reason by which Candidates were judged eligible
+	CandidatesNode   objects.NodeID `json:"candidatesNodeID,omitempty"`
+	Candidates       []Candidate    `json:"candidates,omitempty"`
+	MoreCandidates   int            `json:"moreCandidates,omitempty"`
+	CandidatesReason victim.Reason  `json:"-"` // the preemption reason by which Candidates were judged eligible
 }
 
-// DryRunEntitlement is an Entitlement as a value.
-type DryRunEntitlement struct {
-	Reason      victim.Reason
-	NotEntitled NotEntitledReason
-	Queue       objects.QueuePath // empty: none
-	Due         time.Time         // when a delay ends and the ask is entitled; zero: it is already, or never will be
-	// the resources in which Queue would exceed its guarantee, by name; of NotEntitledAboveGuarantee
-	Over []OverGuarantee
+// Entitlement says by which reason an ask may preempt, or why it may not: an AskEntitlement as a value.
+type Entitlement struct {
+	Reason      victim.Reason     `json:"preemptionReason"`
+	Entitled    bool              `json:"entitled"`
+	NotEntitled NotEntitledReason `json:"reason,omitempty"`
+	// the queue of the reason, or the one whose guarantee is not met
+	Queue objects.QueuePath `json:"queueName,omitempty"`
+	Due   objects.Timestamp `json:"entitledAt,omitzero"` // when the ask will be entitled
+	// by which resources the queue would exceed its guarantee
+	Over []OverGuarantee `json:"overGuarantee,omitempty"`
 }
 
 // OverGuarantee is a resource in which a queue would exceed its guarantee with the ask.
@@ -39,31 +40,36 @@ type OverGuarantee struct {
 	Requested  resources.Quantity `json:"requested"`
 }
 
-// DryRunSearch is a SearchReport as values.
-type DryRunSearch struct {
-	Reason         victim.Reason
-	Found          bool
-	TotalNodes     int
-	NodeOutcomes   victim.OutcomeCounts
-	Infeasible     int
-	NoPlanReasons  victim.NoPlanCounts
-	BlockingQuotas []DryRunShortfall
-	CrossNode      bool
-	BestPlans      []DryRunPlan
+// VictimSearch is a victim.SearchReport as values.
+type VictimSearch struct {
+	Reason       victim.Reason        `json:"preemptionReason"`
+	Found        bool                 `json:"found"`
+	TotalNodes   int                  `json:"totalNodes"`
+	NodeOutcomes *victim.NodeOutcomes `json:"nodes"`
+	// nodes on which the ask would not fit if all candidates were preempted
+	Infeasible int `json:"infeasible"`
+	// nodes without candidates, or that cannot have a better plan
+	NotEvaluated   int                         `json:"notEvaluated"`
+	NoPlanReasons  map[victim.NoPlanReason]int `json:"noPlanReasons,omitempty"`  // of the nodes without a plan
+	BlockingQuotas []BlockingQuota             `json:"blockingQuotas,omitempty"` // quotas that block the ask
+	// no single node has enough victims for a quota: victims on other nodes are needed
+	CrossNode bool   `json:"crossNode"`
+	BestPlans []Plan `json:"plans,omitempty"` // the best plans, the chosen one first
 }
 
-// DryRunShortfall is a quota that blocks the ask.
-type DryRunShortfall struct {
-	Verdict   string            // the quota in words
-	Shortfall resources.Amounts // how much victims would have to free
-	Nodes     int               // on which the quota was the obstacle
+// BlockingQuota is a quota that blocks the ask.
+type BlockingQuota struct {
+	Verdict   string            `json:"quota"`
+	Shortfall resources.Amounts `json:"shortfall"` // the amounts that would have to be released
+	Nodes     int               `json:"nodes"`
 }
 
-// DryRunPlan is one of the best plans.
-type DryRunPlan struct {
-	Node                 objects.NodeID
-	Victims              []Victim
-	MoreVictims          int
-	BudgetViolations     int  // units beyond what disruption budgets allow
-	OptedOut, Originator bool // a victim has AllowPreemptSelf false; a victim is an originator
+// Plan is one of the best plans: a set of victims on a node.
+type Plan struct {
+	Node             objects.NodeID `json:"nodeID"`
+	Victims          []Victim       `json:"victims"`
+	MoreVictims      int            `json:"moreVictims,omitempty"`
+	BudgetViolations int            `json:"budgetViolations,omitempty"`
+	OptedOut         bool           `json:"optedOut,omitempty"`   // a victim has opted out of preemption
+	Originator       bool           `json:"originator,omitempty"` // a victim is the originator of its application
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 )
 
-// Entitlement says whether an ask is entitled to preempt by a reason, and why not (PRE-114).
-type Entitlement struct {
+// AskEntitlement says whether an ask is entitled to preempt by a reason, and why not (PRE-114).
+type AskEntitlement struct {
 	Reason      victim.Reason
 	NotEntitled NotEntitledReason
 	Queue       *objects.Queue // the queue that entitles the ask, or whose setting NotEntitled is about; nil: none
@@ -17,31 +17,30 @@ type Entitlement struct {
 }
 
 // NotEntitledReason says why an ask is not entitled to preempt by a reason.
-type NotEntitledReason uint8
+type NotEntitledReason string
 
 // The reasons why an ask is not entitled.
 const (
-	Entitled                    NotEntitledReason = iota
-	NotEntitledPolicy                             // its policy or its priority class does not allow it (PRE-8)
-	NotEntitledRequiredNode                       // it requires one node, and may not preempt by another reason (PRE-7)
-	NotEntitledNoRequiredNode                     // it requires no node (PRE-7)
-	NotEntitledDisabled                           // preemption or priority of the partition is disabled (PRE-10, PRE-11)
-	NotEntitledNoGuarantee                        // no queue up to the fence guarantees a requested resource (PRE-13)
-	NotEntitledAboveGuarantee                     // Queue would exceed its guarantee (PRE-13)
-	NotEntitledDelay                              // the delay of Queue for this reason has not passed (PRE-15, PRE-18)
-	NotEntitledPriorityDisabled                   // preemption.priority of Queue is disabled (PRE-17)
+	Entitled NotEntitledReason = ""
+	// its policy or its priority class does not allow it (PRE-8)
+	NotEntitledPolicy NotEntitledReason = "may not preempt"
+	// it requires one node, and may not preempt by another reason (PRE-7)
+	NotEntitledRequiredNode   NotEntitledReason = "requires one node"
+	NotEntitledNoRequiredNode NotEntitledReason = "requires no node" // (PRE-7)
+	// preemption or priority of the partition is disabled (PRE-10, PRE-11)
+	NotEntitledDisabled NotEntitledReason = "preemption is disabled in the partition"
+	// of no queue up to the fence (PRE-13)
+	NotEntitledNoGuarantee    NotEntitledReason = "no queue guarantees a requested resource"
+	NotEntitledAboveGuarantee NotEntitledReason = "the queue would exceed its guarantee" // Queue (PRE-13)
+	// that of Queue for this reason (PRE-15, PRE-18)
+	NotEntitledDelay NotEntitledReason = "the preemption delay of the queue has not passed"
+	// preemption.priority of Queue (PRE-17)
+	NotEntitledPriorityDisabled NotEntitledReason = "preemption by priority is disabled in the queue"
 )
 
-func (b NotEntitledReason) String() string {
-	return [...]string{
-		"entitled", "may not preempt", "requires one node", "requires no node", "preemption is disabled in the partition",
-		"no queue guarantees a requested resource", "the queue would exceed its guarantee",
-		"the preemption delay of the queue has not passed", "preemption by priority is disabled in the queue",
-	}[b]
-}
-
 // Entitlements says for each reason of asks whether x is entitled to preempt by it at now (PRE-7 to PRE-18, PRE-114).
-func Entitlements(p *objects.Partition, x *objects.Allocation, now time.Time) (out [victim.NumAskReasons]Entitlement) {
+func Entitlements(p *objects.Partition, x *objects.Allocation,
+	now time.Time) (out [victim.NumAskReasons]AskEntitlement) {
 	excluded := excludedReasons(p, x)
 	for i := range out {
 		out[i] = entitlement(x, victim.Reason(i), excluded[i], now)
@@ -121,8 +120,8 @@ func delayEnd(x *objects.Allocation, r victim.Reason) (at time.Time, delayed boo
 }
 
 // entitlement returns the entitlement of x by r; excluded is the result of excludedReasons for r.
-func entitlement(x *objects.Allocation, r victim.Reason, excluded NotEntitledReason, now time.Time) Entitlement {
-	c, leaf := Entitlement{Reason: r, NotEntitled: excluded}, x.Application().Queue()
+func entitlement(x *objects.Allocation, r victim.Reason, excluded NotEntitledReason, now time.Time) AskEntitlement {
+	c, leaf := AskEntitlement{Reason: r, NotEntitled: excluded}, x.Application().Queue()
 	switch {
 	case excluded == NotEntitledPriorityDisabled:
 		c.Queue = leaf

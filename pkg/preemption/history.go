@@ -46,7 +46,7 @@ func (f *trackedPreemption) copyValue() Preemption {
 // logLostNominations records that asks have lost their nominated node to another ask.
 func (eng *Engine) logLostNominations(nominees []*objects.Allocation, to objects.AllocationKey, now time.Time) {
 	for _, x := range nominees {
-		eng.log.endNomination(x, Nomination{State: NominationLost, EndedAt: now, LostTo: to})
+		eng.log.endNomination(x, Nomination{State: NominationLost, EndedAt: objects.TimestampOf(now), LostTo: to})
 	}
 }
 

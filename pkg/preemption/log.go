@@ -76,15 +76,15 @@ func (l *preemptionLog) untrack(f *trackedPreemption) {
 // endNomination records the end of the nomination of x, if x is tracked.
 func (l *preemptionLog) endNomination(x *objects.Allocation, n Nomination) {
 	if f := l.byAsk[x]; f != nil && f.Nomination.State == NominationWaiting {
-		f.Nomination = n
+		f.Nomination = &n
 	}
 }
 
 // recordPlaced records that x was bound, and stops tracking it.
 func (l *preemptionLog) recordPlaced(x *objects.Allocation, now time.Time) {
 	if f := l.byAsk[x]; f != nil {
-		l.endNomination(x, Nomination{State: NominationPlaced, EndedAt: now})
-		f.Placement = Placement{now, x.Node().ID()}
+		l.endNomination(x, Nomination{State: NominationPlaced, EndedAt: objects.TimestampOf(now)})
+		f.Placed = &Placed{objects.TimestampOf(now), x.Node().ID(), int64(now.Sub(f.At.Time()).Seconds())}
 		delete(l.byAsk, x)
 		f.ask = nil
 	}
@@ -93,8 +93,8 @@ func (l *preemptionLog) recordPlaced(x *objects.Allocation, now time.Time) {
 // recordCancelled records that x was cancelled, and stops tracking it.
 func (l *preemptionLog) recordCancelled(x *objects.Allocation, now time.Time) {
 	if f := l.byAsk[x]; f != nil {
-		l.endNomination(x, Nomination{State: NominationCancelled, EndedAt: now})
-		f.CancelledAt = now
+		l.endNomination(x, Nomination{State: NominationCancelled, EndedAt: objects.TimestampOf(now)})
+		f.CancelledAt = objects.TimestampOf(now)
 		delete(l.byAsk, x)
 		f.ask = nil
 	}
@@ -108,18 +108,18 @@ func (l *preemptionLog) recordVictimEnd(y *objects.Allocation, e VictimEnd) {
 	}
 	delete(l.byVictim, y)
 	i := slices.Index(f.victims, y)
-	f.victims[i], f.Victims[i].End = nil, e
+	f.victims[i], f.Victims[i].VictimEnd = nil, e
 }
 
 // untrackAll stops tracking everything: the RM has re-registered (PRE-89).
 func (l *preemptionLog) untrackAll(now time.Time) {
 	for _, f := range l.ring {
 		if f.ask != nil {
-			l.endNomination(f.ask, Nomination{State: NominationUnknown, EndedAt: now})
+			l.endNomination(f.ask, Nomination{State: NominationUnknown, EndedAt: objects.TimestampOf(now)})
 		}
 		for i, y := range f.victims {
 			if y != nil {
-				f.Victims[i].End = VictimEnd{State: VictimUnknown, At: now}
+				f.Victims[i].VictimEnd = VictimEnd{State: VictimUnknown, EndedAt: objects.TimestampOf(now)}
 			}
 		}
 		l.untrack(f)
@@ -159,7 +159,9 @@ func (eng *Engine) logPreemption(plan victim.Plan, now time.Time) {
 		return
 	}
 	f := trackVictims(plan.Victims, now)
-	f.ask, f.Ask, f.Reason, f.Node, f.NodeOutcomes = x, PreemptorOf(x), plan.Reason, plan.Node.ID(), plan.Outcomes
+	f.ask, f.Ask, f.Reason, f.Node, f.Nomination = x, PreemptorOf(x), plan.Reason, plan.Node.ID(), new(Nomination)
+	outcomes := plan.Outcomes // the log must not keep the plan
+	f.NodeOutcomes = &outcomes
 	f.Candidates, f.MoreCandidates = listCandidates(eng.search().Candidates(plan))
 	reasons, _ := EntitledReasons(eng.part, x, now)
 	if i := slices.Index(reasons, plan.Reason); i > 0 {
@@ -172,7 +174,8 @@ func (eng *Engine) logPreemption(plan victim.Plan, now time.Time) {
 // logQuotaPreemption logs victims of an enforced max before they are preempted.
 func (eng *Engine) logQuotaPreemption(q *objects.Queue, victims []*objects.Allocation, now time.Time) {
 	f := trackVictims(victims, now)
-	f.Reason, f.Excess = victim.ReasonQuota, Excess{q.Path(), withoutNegative(eng.part.Amounts(q.Quota().Excess()))}
+	f.Reason = victim.ReasonQuota
+	f.QuotaViolation = &ViolatingQueue{q.Path(), withoutNegative(eng.part.Amounts(q.Quota().Excess()))}
 	eng.log.add(f)
 }
 
@@ -180,7 +183,7 @@ func (eng *Engine) logQuotaPreemption(q *objects.Queue, victims []*objects.Alloc
 func (eng *Engine) logNodePressurePreemption(id objects.NodeID, load victim.NodeLoad, victims []*objects.Allocation,
 	now time.Time) {
 	f := trackVictims(victims, now)
-	f.Reason, f.Node, f.Excess = victim.ReasonNodePressure, id, Excess{Amounts: load.Available.Shortage()}
+	f.Reason, f.Node, f.Shortfall = victim.ReasonNodePressure, id, load.Available.Shortage()
 	eng.log.add(f)
 }
 
@@ -193,30 +196,30 @@ func withoutNegative(a resources.Amounts) resources.Amounts {
 
 func trackVictims(victims []*objects.Allocation, now time.Time) *trackedPreemption {
 	f := &trackedPreemption{victims: slices.Clone(victims[:min(len(victims), maxListed)])}
-	f.At = now
+	f.At = objects.TimestampOf(now)
 	f.Victims, f.MoreVictims = listVictims(victims, now)
 	return f
 }
 
 // PreemptorOf returns an ask in its present state.
-func PreemptorOf(x *objects.Allocation) Preemptor {
+func PreemptorOf(x *objects.Allocation) *Preemptor {
 	a, ask := x.Application(), x.Ask()
-	return Preemptor{
+	return &Preemptor{
 		Key: objects.AllocationKey(strings.Clone(string(ask.Key))), App: ask.App, User: a.User().Name,
 		Queue:    a.Queue().Path(),
-		Priority: ask.Priority, Amounts: ask.Amounts, Created: x.Created(), RequiredNode: ask.RequiredNode(),
+		Priority: ask.Priority, Amounts: ask.Amounts, Created: objects.TimestampOf(x.Created()),
+		RequiredNode: ask.RequiredNode(),
 	}
 }
 
 func listVictims(list []*objects.Allocation, now time.Time) (out []Victim, more int) {
 	out = make([]Victim, min(len(list), maxListed))
 	for i, y := range list[:len(out)] {
-		ask := y.Ask()
+		ask, seconds := y.Ask(), int64(max(now.Sub(y.BoundAt()), 0).Seconds())
 		out[i] = Victim{
-			Key: ask.Key, App: ask.App, Queue: y.Application().Queue().Path(),
-			Node: y.Node().ID(), Priority: ask.Priority, Amounts: ask.Amounts, BoundAt: y.BoundAt(),
-			RunTime: max(now.Sub(y.BoundAt()), 0),
-			Grace:   priorities.GracePeriodOf(ask.Tags()),
+			Key: ask.Key, App: ask.App, Queue: y.Application().Queue().Path(), Node: y.Node().ID(), Priority: ask.Priority,
+			Amounts: ask.Amounts, BoundAt: objects.TimestampOf(y.BoundAt()), RuntimeSeconds: seconds,
+			GraceSeconds: int64(priorities.GracePeriodOf(ask.Tags()).Seconds()), LostWork: ask.Amounts.Times(seconds),
 		}
 	}
 	copyKeys(len(out), func(i int) *objects.AllocationKey { return &out[i].Key })
@@ -229,11 +232,22 @@ func listCandidates(list []victim.Candidate) (out []Candidate, more int) {
 		ask := y.Ask()
 		out[i] = Candidate{
 			Key: ask.Key, App: ask.App, Queue: y.Application().Queue().Path(),
-			Priority: ask.Priority, Ineligible: y.Ineligible, Victim: y.Victim,
+			Priority: ask.Priority, Victim: y.Victim, Reason: candidateOutcome(y),
 		}
 	}
 	copyKeys(len(out), func(i int) *objects.AllocationKey { return &out[i].Key })
 	return out, len(list) - len(out)
+}
+
+// candidateOutcome says whether a candidate became a victim, or why not.
+func candidateOutcome(y victim.Candidate) string {
+	switch {
+	case y.Victim:
+		return "victim"
+	case y.Ineligible == victim.Eligible:
+		return "eligible, but not needed"
+	}
+	return y.Ineligible.String()
 }
 
 // copyKeys replaces n keys by parts of one new string: the keys of asks are parts of larger strings, which they would

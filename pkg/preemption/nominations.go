@@ -43,7 +43,7 @@ func (eng *Engine) reportEndedNominations(end NominationState, lostTo *objects.A
 			if end == NominationPlaced {
 				message = "placed on node " + string(l.Ask.Node().ID())
 			}
-			eng.log.endNomination(l.Ask, Nomination{State: end, EndedAt: now})
+			eng.log.endNomination(l.Ask, Nomination{State: end, EndedAt: objects.TimestampOf(now)})
 		}
 		eng.host.OnNominationEnd(l, end, lostTo, message)
 		eng.recordNominationEnd(l.Ask, end, now)

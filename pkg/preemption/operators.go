@@ -57,7 +57,7 @@ func (eng *Engine) Drain(n *objects.Node, now time.Time) (found, left bool) {
 // EndMoved reports the nominations that ended because an operator moved their application to another queue (OPS-9).
 func (eng *Engine) EndMoved(now time.Time) {
 	for _, l := range take(&eng.changes.endedNominations) {
-		eng.log.endNomination(l.Ask, Nomination{State: NominationMoved, EndedAt: now})
+		eng.log.endNomination(l.Ask, Nomination{State: NominationMoved, EndedAt: objects.TimestampOf(now)})
 		eng.host.OnNominationEnd(l, NominationMoved, nil, "")
 		eng.recordNominationEnd(l.Ask, NominationMoved, now)
 	}

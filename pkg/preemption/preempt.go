@@ -166,7 +166,7 @@ func (eng *Engine) giveUpStaleNominations(now time.Time) (any bool) {
 		}
 		any = true
 		verdict := eng.host.GiveUpVerdict(x)
-		eng.log.endNomination(x, Nomination{State: NominationGivenUp, EndedAt: now, Verdict: verdict})
+		eng.log.endNomination(x, Nomination{State: NominationGivenUp, EndedAt: objects.TimestampOf(now), Verdict: verdict})
 		eng.giveUpNomination(x, now)
 		eng.reportEndedNominations(NominationGivenUp, nil, verdict, now)
 	}

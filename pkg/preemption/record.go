@@ -1,81 +1,78 @@
 package preemption
 
 import (
-	"time"
-
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
 // Preemption is a preemption in the history: the preemptor, the reason, the victims, the candidates that stayed, and
-// how each of them ended (PRE-111). It is a value and never changes.
+// how each of them ended (PRE-111). It is a value and never changes, and so is what it refers to. REST shows it as it
+// is, like the other types of this file. Ask, NodeOutcomes and Nomination are nil for a preemption that is not for an
+// ask: for an enforced max, for node pressure, and by an operator.
 type Preemption struct {
-	Number uint64 // from 1 on, by time
-	At     time.Time
-	Reason victim.Reason
-
-	Victims     []Victim       // the one to reprieve first comes first
-	MoreVictims int            // victims that are not listed
-	Excess      Excess         // of an enforced max or node pressure; else empty
-	Node        objects.NodeID // the node of the plan; empty for an enforced max and an operator
-	Cause       string         // the action of an operator; else empty
-
-	// The following fields are empty for an enforced max, node pressure, and an operator.
-
-	Ask            Preemptor
-	TriedReasons   []victim.Reason      // reasons without a plan, tried before Reason
-	NodeOutcomes   victim.OutcomeCounts // of the nodes that were searched
-	Candidates     []Candidate          // all allocations of the node, by key. Read-only
-	MoreCandidates int                  // candidates that are not listed
-	Nomination     Nomination
-	Placement      Placement
-	CancelledAt    time.Time // when the ask was cancelled; zero: it was not
+	Number uint64            `json:"number"` // from 1 on, by time
+	At     objects.Timestamp `json:"time"`
+	Reason victim.Reason     `json:"preemptionReason"`
+	// reasons for which no victims were found before
+	TriedReasons   []victim.Reason      `json:"triedReasons,omitempty"`
+	Shortfall      resources.Amounts    `json:"shortfall,omitzero"`       // reason pressure: what the node lacks
+	Cause          string               `json:"cause,omitempty"`          // reason operator: what the operator did
+	QuotaViolation *ViolatingQueue      `json:"quotaViolation,omitempty"` // reason quota: set in place of an ask
+	Ask            *Preemptor           `json:"ask,omitempty"`
+	Node           objects.NodeID       `json:"nodeID,omitempty"`
+	NodeOutcomes   *victim.NodeOutcomes `json:"nodes,omitempty"`
+	Victims        []Victim             `json:"victims"`
+	MoreVictims    int                  `json:"moreVictims,omitempty"` // victims that are not listed
+	// with moreCandidates: in the answer about one preemption only
+	Candidates     []Candidate       `json:"candidates,omitempty"`
+	MoreCandidates int               `json:"moreCandidates,omitempty"`
+	Nomination     *Nomination       `json:"nomination,omitempty"`
+	Placed         *Placed           `json:"placed,omitempty"`
+	CancelledAt    objects.Timestamp `json:"cancelled,omitzero"`
 }
 
 // maxListed bounds the victims, and the candidates, that a Preemption lists.
 const maxListed = 200
 
-// Excess says by how much a queue used more than its max, or the allocations of a node more than its capacity.
-type Excess struct {
-	Queue   objects.QueuePath // empty: of a node
-	Amounts resources.Amounts // without the resources that were already preempting
+// ViolatingQueue is a queue above its enforced max.
+type ViolatingQueue struct {
+	Queue  objects.QueuePath `json:"queueName"`
+	Excess resources.Amounts `json:"excess"` // without the resources that were already preempting
 }
 
 // Preemptor is an ask that preempted, as it was at that time.
 type Preemptor struct {
-	Key          objects.AllocationKey
-	App          objects.AppID
-	User         string
-	Queue        objects.QueuePath
-	Priority     int32
-	Amounts      resources.Amounts
-	Created      time.Time
-	RequiredNode objects.NodeID // empty: any
+	Key          objects.AllocationKey `json:"allocationKey"`
+	App          objects.AppID         `json:"applicationID"`
+	User         string                `json:"user"`
+	Queue        objects.QueuePath     `json:"queueName"`
+	Priority     int32                 `json:"priority"`
+	Amounts      resources.Amounts     `json:"resource"`
+	Created      objects.Timestamp     `json:"requestTime,omitzero"`
+	RequiredNode objects.NodeID        `json:"requiredNodeId,omitempty"`
 }
 
 // Victim is an allocation that was preempted.
 type Victim struct {
-	Key      objects.AllocationKey
-	App      objects.AppID
-	Queue    objects.QueuePath
-	Node     objects.NodeID
-	Priority int32
-	Amounts  resources.Amounts
-	BoundAt  time.Time     // when it got its node
-	Grace    time.Duration // the grace period
-	RunTime  time.Duration // from BoundAt until it was preempted; not negative
-	End      VictimEnd
+	Key            objects.AllocationKey `json:"allocationKey"`
+	App            objects.AppID         `json:"applicationID"`
+	Queue          objects.QueuePath     `json:"queueName"`
+	Node           objects.NodeID        `json:"nodeID"`
+	Priority       int32                 `json:"priority"`
+	Amounts        resources.Amounts     `json:"resource"`
+	BoundAt        objects.Timestamp     `json:"allocationTime"`
+	RuntimeSeconds int64                 `json:"runtimeSeconds"`     // until the preemption
+	GraceSeconds   int64                 `json:"gracePeriodSeconds"` // for which the resource manager lets it terminate
+	LostWork       resources.Amounts     `json:"lostWork"`           // resource times seconds
+	VictimEnd
 }
-
-// LostWork returns the work that is lost with the victim: its amounts times the whole seconds of its run time.
-func (v *Victim) LostWork() resources.Amounts { return v.Amounts.Times(int64(v.RunTime / time.Second)) }
 
 // VictimEnd says how a victim ended (PRE-84).
 type VictimEnd struct {
-	State       VictimState
-	At          time.Time // zero: it has not ended
-	Termination string    // the type of the release that confirmed it, if State is VictimReleased
+	State       VictimState       `json:"state"`
+	EndedAt     objects.Timestamp `json:"ended,omitzero"`
+	Termination string            `json:"termination,omitempty"` // the termination type of the confirmation
 }
 
 // VictimState is the state of a victim.
@@ -94,22 +91,25 @@ func (d VictimState) String() string {
 	return [...]string{"terminating", "released", "node removed", "application removed", "unknown"}[d]
 }
 
-// Candidate is an allocation on the node of a preemption.
+// MarshalText writes the words of String.
+func (d VictimState) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// Candidate is an allocation on the node of a preemption, with what became of it.
 type Candidate struct {
-	Key        objects.AllocationKey
-	App        objects.AppID
-	Queue      objects.QueuePath
-	Priority   int32
-	Ineligible victim.IneligibleReason // why it was not a victim; Eligible: nothing protects it
-	Victim     bool                    // false for an eligible candidate: it was reprieved
+	Key      objects.AllocationKey `json:"allocationKey"`
+	App      objects.AppID         `json:"applicationID"`
+	Queue    objects.QueuePath     `json:"queueName"`
+	Priority int32                 `json:"priority"`
+	Victim   bool                  `json:"victim"`
+	Reason   string                `json:"reason"` // why it is ineligible, or the outcome if it is not
 }
 
 // Nomination is the state of the nomination of a preemptor.
 type Nomination struct {
-	State   NominationState
-	EndedAt time.Time             // zero: it has not ended
-	LostTo  objects.AllocationKey // the ask that has the node now, if NominationLost
-	Verdict string                // why the ask could not be placed, if NominationGivenUp
+	State   NominationState       `json:"state"`
+	EndedAt objects.Timestamp     `json:"until,omitzero"`
+	LostTo  objects.AllocationKey `json:"lostTo,omitempty"` // the ask that has the node instead
+	Verdict string                `json:"reason,omitempty"` // the verdict when the nomination was given up
 }
 
 // NominationState is the state of a nomination, or how it ended (PRE-79).
@@ -134,10 +134,14 @@ func (s NominationState) String() string {
 		"unknown", "timed out", "application moved"}[s]
 }
 
-// Placement is the placement of an ask that had preempted, on its nominated node or another.
-type Placement struct {
-	At   time.Time // zero: it was not placed
-	Node objects.NodeID
+// MarshalText writes the words of String.
+func (s NominationState) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// Placed says where and when an ask that had preempted was placed: on its nominated node or another.
+type Placed struct {
+	At           objects.Timestamp `json:"time"`
+	Node         objects.NodeID    `json:"nodeID"`
+	AfterSeconds int64             `json:"afterSeconds"` // since the preemption
 }
 
 // Preemptions holds the last preemptions of a partition.

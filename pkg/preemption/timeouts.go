@@ -84,7 +84,7 @@ func (eng *Engine) endTimedOutNominations(now time.Time) {
 		eng.host.OnOverdue(y, since) // PRE-88
 	}
 	for x, at := eng.oldestNominee(limit); x != nil && !now.Before(at); x, at = eng.oldestNominee(limit) {
-		eng.log.endNomination(x, Nomination{State: NominationTimedOut, EndedAt: now})
+		eng.log.endNomination(x, Nomination{State: NominationTimedOut, EndedAt: objects.TimestampOf(now)})
 		eng.giveUpNomination(x, now)
 		eng.reportEndedNominations(NominationTimedOut, nil, "", now)
 	}

@@ -2,6 +2,7 @@ package resources
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"math"
@@ -100,6 +101,17 @@ func (a Amounts) Sum() Quantity {
 
 // Map copies a into a map, without zeroes. It is never nil.
 func (a Amounts) Map() map[string]Quantity { return toMap(a.e) }
+
+// MarshalJSON writes an object of the quantities that are not zero, by name.
+func (a Amounts) MarshalJSON() ([]byte, error) { return json.Marshal(a.Map()) }
+
+// UnmarshalJSON reads the output of MarshalJSON.
+func (a *Amounts) UnmarshalJSON(text []byte) error {
+	var m map[string]Quantity
+	err := json.Unmarshal(text, &m)
+	*a = FromMap(m)
+	return err
+}
 
 // String returns "{memory=1024 vcore=500}".
 func (a Amounts) String() string { return "{" + format(a.e) + "}" }

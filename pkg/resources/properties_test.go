@@ -1,6 +1,7 @@
 package resources_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
@@ -106,6 +107,17 @@ func TestAmounts_Arithmetic(t *testing.T) {
 			}
 			maps.DeleteFunc(m, func(_ string, n quantity) bool { return n == 0 })
 			assert.DeepEqual(t, a.Map(), m)
+		}},
+		{"their JSON is an object of the quantities that are not zero, and is read back", func(t *rapid.T) {
+			a := amountsOf(t, "a", smallQuantity)
+			text, err := json.Marshal(a)
+			assert.NilError(t, err)
+			m := map[string]quantity{}
+			assert.NilError(t, json.Unmarshal(text, &m))
+			assert.DeepEqual(t, m, a.Map())
+			read := resources.FromMap(map[string]quantity{"other": 1})
+			assert.NilError(t, json.Unmarshal(text, &read))
+			assertEqual(t, read, a)
 		}},
 		{"amounts are immutable", func(t *rapid.T) {
 			m := mapOf(t, "a", smallQuantity)

@@ -121,13 +121,14 @@ func (c *Core) Step(now time.Time, cmd Command) []Effect {
 
 // victimEnd returns how the victims that a command has ended have ended.
 func victimEnd(cmd Command, now time.Time) preemption.VictimEnd {
+	at := objects.TimestampOf(now)
 	switch m := cmd.(type) {
 	case Release:
-		return preemption.VictimEnd{State: preemption.VictimReleased, At: now, Termination: m.Type.String()}
+		return preemption.VictimEnd{State: preemption.VictimReleased, EndedAt: at, Termination: m.Type.String()}
 	case RemoveNode:
-		return preemption.VictimEnd{State: preemption.VictimNodeRemoved, At: now}
+		return preemption.VictimEnd{State: preemption.VictimNodeRemoved, EndedAt: at}
 	case RemoveApplication:
-		return preemption.VictimEnd{State: preemption.VictimApplicationRemoved, At: now}
+		return preemption.VictimEnd{State: preemption.VictimApplicationRemoved, EndedAt: at}
 	}
 	return preemption.VictimEnd{}
 }

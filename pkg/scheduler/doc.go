@@ -8,7 +8,8 @@
 // lock, logs, counts a metric, draws a random number or lets the order of a map affect a decision.
 //
 // The package does not know gRPC, REST, files or Prometheus. Package loop drives it; rmproxy and webservice
-// translate between it and the APIs.
+// translate between it and the APIs. What nobody but Canopy has, such as an Explanation, has its names in REST as
+// tags, and is not translated.
 //
 // Invariant: each change that an RM can see has exactly one effect, and effects are in the order of the
 // changes.

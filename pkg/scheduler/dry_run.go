@@ -19,11 +19,12 @@ var ErrWouldBeRejected = errors.New("the ask would be rejected")
 // unknown key or node. The RM is asked only about pending asks, because it knows no others (PRE-117).
 func (c *Core) DryRun(h DryRunRequest, now time.Time) (*DryRunResult, error) {
 	c.Refresh()
-	s := dryRunState{c: c, now: now, request: h, result: &DryRunResult{At: now}}
+	s := dryRunState{c: c, now: now, request: h, result: &DryRunResult{At: objects.TimestampOf(now)}}
 	if err := s.findOrCreateAsk(); err != nil {
 		return nil, err
 	}
 	s.decide()
+	s.result.Verdict = s.verdict.String()
 	return s.result, nil
 }
 
@@ -35,6 +36,7 @@ type dryRunState struct {
 	ask            *objects.Allocation
 	mustStartFirst *objects.Application // the application of a StateAware leaf that starts first; nil: none
 	amountsOf      func(resources.Vector) resources.Amounts
+	verdict        Verdict
 	result         *DryRunResult
 }
 
@@ -66,8 +68,7 @@ func (s *dryRunState) findOrCreateAsk() error {
 		}
 	}
 	s.result.Ask = preemption.PreemptorOf(s.ask)
-	v := &s.result.Verdict
-	v.App, v.User, v.Reason = s.ask.Application().ID(), s.ask.Application().User(), WaitsForTurn
+	s.verdict.Reason = WaitsForTurn
 	return nil
 }
 
@@ -80,14 +81,14 @@ func (s *dryRunState) decide() {
 	switch o, subject := s.startReason(); {
 	case c.part.Nomination(x) != nil:
 		out.Outcome, out.Node = WouldWait, c.part.Nomination(x).ID()
-		out.Verdict.Reason, out.Verdict.Subject = WaitsForVictims, string(out.Node)
+		s.verdict.Reason, s.verdict.Subject = WaitsForVictims, string(out.Node)
 		return
 	case o != NotPending:
-		out.Outcome, out.Verdict.Reason, out.Verdict.Subject = WouldNotStart, o, subject
+		out.Outcome, s.verdict.Reason, s.verdict.Subject = WouldNotStart, o, subject
 		return
 	}
 	if o, subject := c.gangReason(x); o != NotPending {
-		out.Outcome, out.Verdict.Reason, out.Verdict.Subject = WouldWait, o, subject
+		out.Outcome, s.verdict.Reason, s.verdict.Subject = WouldWait, o, subject
 		return
 	}
 	shortfalls := victim.QuotaShortfalls(c.part, x)
@@ -95,7 +96,7 @@ func (s *dryRunState) decide() {
 	s.setVerdict(n)
 	if len(shortfalls) == 0 && n != nil {
 		out.Outcome, out.Node = WouldFit, n.ID()
-		if out.Verdict.Reason != WaitsForTurn { // a quota that allows the ask once preempting allocations have ended
+		if s.verdict.Reason != WaitsForTurn { // a quota that allows the ask once preempting allocations have ended
 			out.Outcome = WouldWait
 		}
 		return
@@ -144,7 +145,7 @@ func (s *dryRunState) firstFeasibleNode() *objects.Node {
 
 // setVerdict records why the ask is not placed now, where n is its first feasible node; nil: there is none.
 func (s *dryRunState) setVerdict(n *objects.Node) {
-	v := &s.result.Verdict
+	v := &s.verdict
 	taken := n != nil || s.hasFittingNode()
 	v.Reason, v.Subject = s.c.permanentReason(s.ask, taken)
 	if v.Reason != NotPending {

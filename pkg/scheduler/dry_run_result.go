@@ -1,8 +1,6 @@
 package scheduler
 
 import (
-	"time"
-
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
 	"github.com/canopy-scheduler/canopy/pkg/security"
@@ -21,30 +19,26 @@ type DryRunRequest struct {
 	Node              objects.NodeID            // the node whose candidates are listed; empty: that of the plan
 }
 
-// DryRunResult is the result of a DryRun. It is a value, like a Preemption, and never changes.
+// DryRunResult is the result of a DryRun. It is a value, like a Preemption, and never changes. REST shows it
+// as it is.
 type DryRunResult struct {
-	At      time.Time
-	Outcome DryRunOutcome
-	Ask     preemption.Preemptor
-	Pending bool           // the ask is pending; else it is hypothetical, and the RM was not asked
-	Node    objects.NodeID // where it would run; empty if the outcome has no node
-	Verdict Verdict        // why it is not placed at once; WaitsForTurn: nothing prevents it
-
+	At      objects.Timestamp     `json:"time"`
+	Outcome DryRunOutcome         `json:"outcome"` // fits, waits, preempts, does not fit or may not start
+	Verdict string                `json:"verdict"` // why the ask is not placed at once
+	Ask     *preemption.Preemptor `json:"ask"`
+	Pending bool                  `json:"pending"` // it is an existing ask, and the predicates were asked
+	Node    objects.NodeID        `json:"nodeID,omitempty"`
 	preemption.DryRunReport
 }
 
 // DryRunOutcome is the kind of result of a dry run.
-type DryRunOutcome uint8
+type DryRunOutcome string
 
 // The outcomes.
 const (
-	WouldFit      DryRunOutcome = iota // a feasible node has free resources: no victims
-	WouldWait                          // preempting allocations will free enough: no further victims
-	WouldPreempt                       // it would preempt victims
-	WouldNotFit                        // no node has enough free resources, and there is no plan
-	WouldNotStart                      // its application may not start, and preemption does not change that
+	WouldFit      DryRunOutcome = "fits"          // a feasible node has free resources: no victims
+	WouldWait     DryRunOutcome = "waits"         // preempting allocations will free enough: no further victims
+	WouldPreempt  DryRunOutcome = "preempts"      // it would preempt victims
+	WouldNotFit   DryRunOutcome = "does not fit"  // no node has enough free resources, and there is no plan
+	WouldNotStart DryRunOutcome = "may not start" // its application may not start, and preemption does not change that
 )
-
-func (o DryRunOutcome) String() string {
-	return [...]string{"fits", "waits", "preempts", "does not fit", "may not start"}[o]
-}

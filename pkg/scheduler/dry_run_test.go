@@ -63,7 +63,7 @@ func checkDryRun(t *testing.T, s preemptScenario, c *scheduler.Core, got *schedu
 	assert.Equal(t, got.CandidatesNode, logged.Node)
 	search := got.Searches[len(got.Searches)-1]
 	assert.Equal(t, search.Reason, logged.Reason)
-	assert.Equal(t, search.NodeOutcomes, logged.NodeOutcomes)
+	assert.DeepEqual(t, search.NodeOutcomes, logged.NodeOutcomes)
 	assert.Equal(t, len(got.Searches), len(logged.TriedReasons)+1)
 	assert.Equal(t, search.BestPlans[0].Node, got.Node)
 	assert.Equal(t, search.BestPlans[0].BudgetViolations, s.Expect.BudgetViolations)
@@ -131,7 +131,7 @@ func TestDryRun_Outcomes(t *testing.T) {
 			got := r.dryRunOf(t, scheduler.DryRunRequest{Ask: ask})
 			assert.Equal(t, got.Outcome, c.outcome)
 			assert.Equal(t, got.Node, c.on)
-			assert.Equal(t, got.Verdict.String(), c.verdict)
+			assert.Equal(t, got.Verdict, c.verdict)
 			assert.DeepEqual(t, keysOfVictims(got.Victims), c.victims)
 			assert.Assert(t, !got.Pending)
 			assert.Equal(t, got.Ask.User, "eve")
@@ -202,9 +202,28 @@ func TestDryRun_GuaranteeIsNoPlanReasonPerNode(t *testing.T) {
 		Applicant: objects.HypotheticalOwner{User: security.User{Name: "eve"}, Queue: "root.guaranteed"},
 	})
 	assert.Equal(t, got.Outcome, scheduler.WouldNotFit)
-	want := victim.NoPlanCounts{}
-	want[victim.BlockedByGuarantee], want[victim.TooLittleFreed] = 1, 1
-	assert.Equal(t, got.Searches[0].NoPlanReasons, want)
+	assert.DeepEqual(t, got.Searches[0].NoPlanReasons,
+		map[victim.NoPlanReason]int{victim.BlockedByGuarantee: 1, victim.TooLittleFreed: 1})
+}
+
+// Each search has its own counts of nodes.
+func TestDryRun_SearchesCountNodesEachForItself(t *testing.T) {
+	r := guaranteedQueueCore(t)
+	conf := r.Partition().Config()
+	conf.Root.Children = slices.Clone(conf.Root.Children) // configurations in force are immutable
+	conf.Root.Children[0].PriorityPreemption = policies.PriorityPreemptionFence
+	conf.Root.Children[1].Guaranteed = guaranteeOf(8) // root.a, which uses all of n1
+	r.Step(r.now, scheduler.UseConfig{Partition: conf})
+	r.Step(r.now, scheduler.AddNode{Node: "n2", Total: amountsFromMap(map[string]int64{"vcore": 1}), Schedulable: true})
+	r.Step(r.now, scheduler.AddApplication{App: "of-own", User: security.User{Name: "ann"}, Queue: "root.guaranteed"})
+	r.Step(r.now, scheduler.ReportAllocation{Ask: r.ask("own", 0, 1), Node: "n2"})
+	got := r.dryRunOf(t, scheduler.DryRunRequest{
+		Ask: r.ask("new", 50, 1), AssumeDelayPassed: true,
+		Applicant: objects.HypotheticalOwner{User: security.User{Name: "eve"}, Queue: "root.guaranteed"},
+	})
+	assert.Equal(t, len(got.Searches), 2)
+	assert.DeepEqual(t, got.Searches[0].NodeOutcomes, &victim.NodeOutcomes{NoPlan: 2})
+	assert.DeepEqual(t, got.Searches[1].NodeOutcomes, &victim.NodeOutcomes{NoPlan: 1, Compared: 1})
 }
 
 // The best plans are listed in order, ten at most.
@@ -217,8 +236,8 @@ func TestDryRun_BestPlansAreListed(t *testing.T) {
 	}
 	got := r.dryRunOf(t, scheduler.DryRunRequest{Ask: r.ask("new", 50, 4)}).Searches[0]
 	assert.Equal(t, len(got.BestPlans), victim.MaxBestPlans)
-	assert.Equal(t, got.NodeOutcomes[victim.OutcomeCompared], 15)
-	assert.Assert(t, slices.IsSortedFunc(got.BestPlans, func(a, b preemption.DryRunPlan) int {
+	assert.Equal(t, got.NodeOutcomes.Compared, 15)
+	assert.Assert(t, slices.IsSortedFunc(got.BestPlans, func(a, b preemption.Plan) int {
 		return compareStrings(string(a.Node), string(b.Node)) // the nodes differ by name only
 	}))
 	assert.Equal(t, got.BestPlans[0].Node, objects.NodeID("a"))
@@ -311,7 +330,7 @@ func TestDryRun_Entitlements(t *testing.T) {
 			}
 			assert.DeepEqual(t, got.Entitlements[1].Over, over)
 			if c.guarantee == preemption.NotEntitledDelay {
-				assert.Equal(t, got.Entitlements[1].Due, epoch.Add(configs.DefaultSettings().PreemptionDelay))
+				assert.Equal(t, got.Entitlements[1].Due.Time(), epoch.Add(configs.DefaultSettings().PreemptionDelay))
 			}
 			// a quota blocks it on every node
 			if c.outcome == scheduler.WouldNotFit && c.priority == preemption.Entitled && c.vcore > 2 {
@@ -336,7 +355,7 @@ func TestDryRun_ApplicationThatMayNotStart(t *testing.T) {
 		Ask: r.ask("new", 50, 1), Applicant: objects.HypotheticalOwner{User: security.User{Name: "eve"}, Queue: "root.short"},
 	})
 	assert.Equal(t, got.Outcome, scheduler.WouldNotStart)
-	assert.Equal(t, got.Verdict.String(), "queue root.short runs as many applications as it may")
+	assert.Equal(t, got.Verdict, "queue root.short runs as many applications as it may")
 	assert.Equal(t, len(got.Searches), 0)
 }
 

@@ -10,77 +10,81 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
 	"github.com/canopy-scheduler/canopy/pkg/quota"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
-	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
 // Explanation is the state of an ask or allocation and, for a pending ask, why it is not placed, with
-// figures. It is a value and never changes.
+// figures (OBS-39). It is a value and never changes. REST shows it as it is, like the other types of this file.
 type Explanation struct {
-	At        time.Time
-	Partition string
-	Key       objects.AllocationKey
-	State     KeyState
+	At        objects.Timestamp     `json:"time"`
+	Partition string                `json:"partition"`
+	Key       objects.AllocationKey `json:"allocationKey"`
+	State     KeyState              `json:"state"`   // pending, allocated, preempting or foreign
+	Message   string                `json:"message"` // the explanation in one sentence
 
 	// The following fields are empty for an unknown or a foreign key, except Node and Requested.
 
-	App          objects.AppID
-	User         security.User
-	Queue        objects.QueuePath
-	Priority     int32
-	Placeholder  bool
-	RequiredNode objects.NodeID // empty: any
-	Requested    resources.Amounts
-	Since        time.Time      // pending: created; allocated: bound; preempting: preempted
-	Node         objects.NodeID // the node of the allocation, or the nominated or reserved node
+	App          objects.AppID     `json:"applicationID,omitempty"`
+	User         string            `json:"user,omitempty"`
+	Groups       []string          `json:"groups,omitempty"`
+	Queue        objects.QueuePath `json:"queueName,omitempty"`
+	Priority     int32             `json:"priority"`
+	Placeholder  bool              `json:"placeholder,omitempty"`
+	RequiredNode objects.NodeID    `json:"requiredNodeId,omitempty"`
+	Requested    resources.Amounts `json:"resource"`
+	Since        objects.Timestamp `json:"since,omitzero"`   // when the state began
+	Node         objects.NodeID    `json:"nodeID,omitempty"` // the node of the allocation, or the nominated one
 
 	// The following fields are for pending asks.
 
-	Moved       *objects.Moved // the application, by an operator; nil: it was not
-	Verdict     Verdict
-	Listening   bool       // an RM receives effects; otherwise nothing is placed and nothing is preempted
-	MayPreempt  bool       // the ask is entitled to preempt, or will be when a delay ends (preemption.EntitledReasons)
-	Permanent   bool       // no end of other allocations can help: the ask, the nodes or the configuration must change
-	Shortages   []Shortage // the resources that Verdict is about, by name; empty when it is not about quantities
-	Running     int        // running applications, if Verdict is about their number
-	MaxRunning  uint64     // the bound of Running
-	Terminating int        // preempting allocations on Node, if the ask is nominated
-	Resources   []Availability
-	Nodes       NodeCounts
-	// the asks for which the nodes are held that Nodes counts as Reserved: of the first maxHolders nodes or fewer
-	HeldFor  []objects.Holder
-	BackOffs []BackOff // what is not tried again before a time: placement first, then preemption
+	Moved     *objects.Moved `json:"-"` // the application, by an operator; nil: it was not
+	Verdict   AskVerdict     `json:"verdict,omitzero"`
+	Resources []Availability `json:"resources,omitempty"` // of the ask, by name
+	Nodes     *NodeCounts    `json:"nodes,omitempty"`
+	// the asks for which nodes are held that nodes counts as reserved
+	HeldFor []objects.Holder `json:"heldFor,omitempty"`
 
-	Gates []explain.Gate // every condition, open or closed (EXP-1)
-	// the most that it could request instead and be placed in turn; zero: nothing, or all of it (EXP-5)
-	Largest      resources.Amounts
-	Rank         explain.Rank                   // its place in selection order (EXP-6)
-	Entitlements []preemption.DryRunEntitlement // whether it may preempt, by each reason (PRE-114)
-	// of ExplainWithVictims: what it lacks to preempt, or the plans (EXP-18); nil: it is not entitled, or preemption is no
-	// help
-	Searches []preemption.DryRunSearch
-	// the time of Searches: when the first delay has ended, if the ask is not entitled before
-	SearchedAt time.Time
+	Gates        []explain.Gate           `json:"gates,omitempty"`          // every condition for it to be placed
+	Largest      *explain.GateChange      `json:"largestRequest,omitempty"` // the most that it could request instead
+	Ranks        []explain.Rank           `json:"rank,omitempty"`           // its place in selection order, from root down
+	Entitlements []preemption.Entitlement `json:"entitlements,omitempty"`   // whether it may preempt
+
+	// what preemption would do for it, or lacks; missing: the request did not want it, or the ask is not entitled, or
+	// victims are no help
+	Searches []preemption.VictimSearch `json:"searches,omitempty"`
+	// the time that searches are about: it is later than time if a preemption delay has to end first
+	SearchedAt objects.Timestamp `json:"searchedAt,omitzero"`
 }
 
-// maxHolders bounds Explanation.HeldFor: a twentieth of the nodes may be reserved.
+// AskVerdict is the Verdict about an ask with its figures (OBS-40).
+type AskVerdict struct {
+	Verdict
+	Permanent bool `json:"permanent"` // no end of an allocation can help (OBS-41)
+	// the resource manager reads decisions; while it does not, none are made
+	Listening bool `json:"listening"`
+	// the ask is entitled to preempt, or will be after a delay
+	MayPreempt  bool       `json:"mayPreempt"`
+	Shortages   []Shortage `json:"shortages,omitempty"`   // the resources of the verdict
+	Running     int        `json:"running,omitempty"`     // running applications, if their number is the reason
+	MaxRunning  uint64     `json:"maxRunning,omitempty"`  // the bound of running
+	Terminating int        `json:"terminating,omitempty"` // allocations on nodeID that are terminating
+	// what is not tried again before a time: placement first, then preemption
+	BackOffs []BackOff `json:"backOff,omitempty"`
+}
+
+// maxHolders bounds the nodes of Explanation.HeldFor: a twentieth of the nodes may be reserved.
 const maxHolders = 10
 
 // KeyState is the state of the ask or allocation of a key.
-type KeyState uint8
+type KeyState string
 
 // The states.
 const (
-	KeyUnknown    KeyState = iota // no ask and no allocation
-	KeyPending                    // an ask that is not bound
-	KeyAllocated                  // an allocation
-	KeyPreempting                 // a victim that has not ended
-	KeyForeign                    // a foreign allocation
+	KeyUnknown    KeyState = "unknown"    // no ask and no allocation
+	KeyPending    KeyState = "pending"    // an ask that is not bound
+	KeyAllocated  KeyState = "allocated"  // an allocation
+	KeyPreempting KeyState = "preempting" // a victim that has not ended
+	KeyForeign    KeyState = "foreign"    // a foreign allocation
 )
-
-// String is the stable code of the state.
-func (s KeyState) String() string {
-	return [...]string{"unknown", "pending", "allocated", "preempting", "foreign"}[s]
-}
 
 // Shortage is a resource of which less is available than an ask requests.
 type Shortage struct {
@@ -90,8 +94,7 @@ type Shortage struct {
 	Max       resources.Quantity `json:"max"`  // in all
 }
 
-// Headroom gives the amount of a resource that is available to an ask within its tightest bound. REST shows it as it
-// is, like the next types.
+// Headroom gives the amount of a resource that is available to an ask within its tightest bound.
 type Headroom struct {
 	Free resources.Quantity `json:"free"` // negative: more is used than Max
 	Max  resources.Quantity `json:"max"`  // in all
@@ -144,56 +147,60 @@ type NodeCounts struct {
 // Explain explains the ask or allocation of a key. It changes nothing. It reads each queue of its path and
 // each node, because no index has the largest node or the most free of one resource (ORD-59, ORD-61, OBS-39, OBS-43).
 func (c *Core) Explain(key objects.AllocationKey, now time.Time) *Explanation {
-	e := &Explanation{At: now, Partition: c.part.Name(), Key: key}
-	x, known := c.part.Allocation(key)
-	if !known {
-		if f, ok := c.part.ForeignAllocation(key); ok {
-			e.State, e.Node, e.Requested = KeyForeign, f.Node, f.Amounts
-			if f.Orphan != nil {
-				e.App, e.Priority = f.Orphan.Ask.App, f.Orphan.Ask.Priority
-			}
+	e := &Explanation{At: objects.TimestampOf(now), Partition: c.part.Name(), Key: key, State: KeyUnknown}
+	if x, known := c.part.Allocation(key); known {
+		c.explain(e, x, now)
+	} else if f, ok := c.part.ForeignAllocation(key); ok {
+		e.State, e.Node, e.Requested = KeyForeign, f.Node, f.Amounts
+		if f.Orphan != nil {
+			e.App, e.Priority = f.Orphan.Ask.App, f.Orphan.Ask.Priority
 		}
-		return e
 	}
+	e.Message = e.String()
+	return e
+}
+
+// explain explains x in e.
+func (c *Core) explain(e *Explanation, x *objects.Allocation, now time.Time) {
 	ask, a := x.Ask(), x.Application()
-	e.App, e.User, e.Queue, e.Priority = a.ID(), a.User(), a.Queue().Path(), ask.Priority
+	e.App, e.User, e.Groups, e.Queue, e.Priority = a.ID(), a.User().Name, a.User().Groups, a.Queue().Path(), ask.Priority
 	e.Placeholder, e.RequiredNode, e.Requested = ask.Placeholder, ask.RequiredNode(), ask.Amounts
 	if !x.Pending() {
-		e.State, e.Since, e.Node = KeyAllocated, x.BoundAt(), x.Node().ID()
+		e.State, e.Since, e.Node = KeyAllocated, objects.TimestampOf(x.BoundAt()), x.Node().ID()
 		if at, _ := c.part.PreemptingSince(x); !at.IsZero() {
-			e.State, e.Since = KeyPreempting, at
+			e.State, e.Since = KeyPreempting, objects.TimestampOf(at)
 		}
-		return e
+		return
 	}
-	e.State, e.Since, e.Moved = KeyPending, x.Created(), objects.LastMove(c.part, a)
+	e.State, e.Since, e.Moved = KeyPending, objects.TimestampOf(x.Created()), objects.LastMove(c.part, a)
 	c.Refresh()
-	e.Verdict = c.verdict(x)
-	e.Permanent = e.Verdict.Reason.Permanent()
+	v := &e.Verdict
+	v.Verdict = c.verdict(x)
+	v.Permanent = v.Reason.Permanent()
 	reasons, due := preemption.EntitledReasons(c.part, x, now)
-	e.Listening, e.MayPreempt = c.Listening(), !x.AskGroup().Held() && (len(reasons) > 0 || !due.IsZero())
+	v.Listening, v.MayPreempt = c.Listening(), !x.AskGroup().Held() && (len(reasons) > 0 || !due.IsZero())
 	if n := c.part.Nomination(x); n != nil {
-		e.Node, e.Terminating = n.ID(), len(n.Preempting())
+		e.Node, v.Terminating = n.ID(), len(n.Preempting())
 	} else if n := c.part.Reservations().Of(x); n != nil {
 		e.Node = n.ID()
 	}
-	e.BackOffs = c.backOffs(x)
+	v.BackOffs = c.backOffs(x)
 	e.Entitlements = preemption.EntitlementValues(c.part, x, now)
 	var allows func(*objects.Node) bool
 	if c.nodes.MayRefuse() {
 		allows = c.nodes.For(x).Allows
 	}
-	e.Gates, e.Largest = explain.Gates(c.part, x, explain.Facts{
+	gates, largest := explain.Gates(c.part, x, explain.Facts{
 		Allows:    allows,
 		Listening: c.Listening(), Draining: c.draining, Predicates: c.oracle != nil, RetryAt: c.oracleRetryAt,
 		GangRefusal:  gangRefusalOf(x),
 		RefusedUntil: func(n *objects.Node) time.Time { return c.refusedUntil(x, n) },
 		Stopped:      func(path objects.QueuePath) bool { return c.operators.queues[StopQueue][path] },
 	})
-	e.Rank = explain.RankOf(x)
+	e.Gates, e.Largest, e.Ranks = gates, explain.RequestNoMore(largest), explain.Ranks(x)
 	c.explainNodes(e, x)
 	c.explainQuotas(e, x)
 	c.explainShortage(e, x)
-	return e
 }
 
 // ExplainWithVictims is Explain with Searches. It may try as many nodes for victims as a preemption does, while nothing
@@ -201,15 +208,15 @@ func (c *Core) Explain(key objects.AllocationKey, now time.Time) *Explanation {
 func (c *Core) ExplainWithVictims(key objects.AllocationKey, now time.Time) *Explanation {
 	e := c.Explain(key, now)
 	x, _ := c.part.Allocation(key)
-	if e.State != KeyPending || !e.MayPreempt || !mayWaitForVictims(e.Verdict.Reason) {
+	if e.State != KeyPending || !e.Verdict.MayPreempt || !mayWaitForVictims(e.Verdict.Reason) {
 		return e
 	}
 	reasons, due := preemption.EntitledReasons(c.part, x, now)
-	e.SearchedAt = now
+	at := now
 	if len(reasons) == 0 {
-		e.SearchedAt = due
+		at = due
 	}
-	e.Searches = c.preemption.Searches(x, now, e.SearchedAt)
+	e.SearchedAt, e.Searches = objects.TimestampOf(at), c.preemption.Searches(x, now, at)
 	return e
 }
 
@@ -232,6 +239,7 @@ func (c *Core) explainNodes(e *Explanation, x *objects.Allocation) {
 				Availability{Resource: c.part.ResourceName(resources.Index(k)), Requested: requested})
 		}
 	}
+	e.Nodes = &NodeCounts{}
 	check := c.nodes.For(x)
 	for n := range c.part.EachNode {
 		e.Nodes.Total++
@@ -344,7 +352,7 @@ func (c *Core) explainShortage(e *Explanation, x *objects.Allocation) {
 	switch e.Verdict.Reason {
 	case QueueMaxApplications, LimitMaxApplications:
 		constraint, _ := all.FirstBlockingStart()
-		e.Running, e.MaxRunning = constraint.Running()
+		e.Verdict.Running, e.Verdict.MaxRunning = constraint.Running()
 	case AskExceedsMax, AskExceedsLimit:
 		constraint, _ := all.FirstTooSmall(s)
 		e.addConstraintShortages(constraint, c.requestedResources(x), true)
@@ -385,7 +393,7 @@ func (e *Explanation) addShortages(availability func(r *Availability) (free, lim
 			enough = limit
 		}
 		if set && r.Requested > max(enough, 0) {
-			e.Shortages = append(e.Shortages, Shortage{r.Resource, r.Requested, free, limit})
+			e.Verdict.Shortages = append(e.Verdict.Shortages, Shortage{r.Resource, r.Requested, free, limit})
 		}
 	}
 }

@@ -3,25 +3,22 @@ package scheduler
 import (
 	"time"
 
-	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
-	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
 // ApplicationExplanation says why the pending asks of an application are not placed. It is a value and never changes.
 type ApplicationExplanation struct {
-	At        time.Time
-	Partition string
-	App       objects.AppID
-	Known     bool // the partition has the application; otherwise the following fields are empty
+	At        objects.Timestamp `json:"time"`
+	Partition string            `json:"partition"`
+	App       objects.AppID     `json:"applicationID"`
+	Known     bool              `json:"-"` // the partition has the application; otherwise the following fields are empty
+	State     string            `json:"state"`
+	User      string            `json:"user"`
+	Queue     objects.QueuePath `json:"queueName"`
+	Pending   int               `json:"pendingAsks"`
 
-	User    security.User
-	Queue   objects.QueuePath
-	State   lifecycle.State
-	Pending int // pending asks
-
-	Groups     []AskGroupExplanation // in selection order, at most maxExplainedGroups
-	MoreGroups int                   // ask groups besides
+	Groups     []AskGroupExplanation `json:"-"` // in selection order, at most maxExplainedGroups
+	MoreGroups int                   `json:"-"` // ask groups besides
 }
 
 // AskGroupExplanation is about the pending asks of an application that wait for the same: with the same request,
@@ -36,12 +33,13 @@ const maxExplainedGroups = 5
 
 // ExplainApplication explains the pending asks of an application, by group (EXP-7). It changes nothing.
 func (c *Core) ExplainApplication(id objects.AppID, now time.Time) *ApplicationExplanation {
-	e := &ApplicationExplanation{At: now, Partition: c.part.Name(), App: id}
+	e := &ApplicationExplanation{At: objects.TimestampOf(now), Partition: c.part.Name(), App: id}
 	a, known := c.part.Application(id)
 	if !known {
 		return e
 	}
-	e.Known, e.User, e.Queue, e.State, e.Pending = true, a.User(), a.Queue().Path(), a.State(), a.PendingAskCount()
+	e.Known, e.State, e.User, e.Queue, e.Pending = true, a.State().String(), a.User().Name, a.Queue().Path(),
+		a.PendingAskCount()
 	for i, group := range a.PendingGroups() {
 		if i == maxExplainedGroups {
 			e.MoreGroups = len(a.PendingGroups()) - i

@@ -54,24 +54,24 @@ func TestExplain_BackOffEndsWhenItSays(t *testing.T) {
 		t.Run(c.reason, func(t *testing.T) {
 			core := c.core()
 			core.Schedule(start, 10)
-			backOffs := core.Explain("ask", start).BackOffs
+			backOffs := core.Explain("ask", start).Verdict.BackOffs
 			assert.Equal(t, len(backOffs), 1, "%v", backOffs)
 			b := backOffs[0]
-			assert.Equal(t, b.Reason.Code(), c.reason)
+			assert.Equal(t, string(b.Reason), c.reason)
 			assert.Equal(t, b.NeedChange, c.needChange)
-			assert.Equal(t, b.Until.Sub(start), c.after)
+			assert.Equal(t, b.Until.Time().Sub(start), c.after)
 
 			if c.needChange {
 				core.Step(start, SetCapacity{Node: "n", Total: amounts(1000, 1<<31)})
-				b = core.Explain("ask", start).BackOffs[0]
-				assert.Assert(t, !b.NeedChange && b.Until.Sub(start) == c.after, "%s: something has changed", b)
+				b = core.Explain("ask", start).Verdict.BackOffs[0]
+				assert.Assert(t, !b.NeedChange && b.Until.Time().Sub(start) == c.after, "%s: something has changed", b.Message)
 			}
 			before := c.tried(core)
-			core.Step(b.Until.Add(-1), Wake{})
-			core.Schedule(b.Until.Add(-1), 10)
+			core.Step(b.Until.Time().Add(-1), Wake{})
+			core.Schedule(b.Until.Time().Add(-1), 10)
 			assert.Equal(t, c.tried(core), before, "before the end")
-			core.Step(b.Until, Wake{})
-			core.Schedule(b.Until, 10)
+			core.Step(b.Until.Time(), Wake{})
+			core.Schedule(b.Until.Time(), 10)
 			assert.Assert(t, c.tried(core) > before, "not at the end")
 			assert.NilError(t, core.Check())
 		})

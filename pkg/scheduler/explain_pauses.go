@@ -22,12 +22,13 @@ func (e *Explanation) AddPauses(p Pauses) {
 	}
 	var gates []explain.Gate
 	if !p.Recovery.IsZero() {
-		gates = append(gates, explain.Gate{Kind: explain.Recovery, Closed: true, Until: p.Recovery})
+		gates = append(gates, explain.Pause(explain.Recovery, p.Recovery))
 	}
 	if !p.PlacementRate.IsZero() {
-		gates = append(gates, explain.Gate{Kind: explain.PlacementRate, Closed: true, Until: p.PlacementRate})
+		gates = append(gates, explain.Pause(explain.PlacementRate, p.PlacementRate))
 	}
 	e.Gates = slices.Insert(e.Gates, 1, gates...)
+	e.Message = e.String()
 }
 
 // AddPauses adds the pauses to the explanation of each group.
@@ -41,7 +42,7 @@ func (e *ApplicationExplanation) AddPauses(p Pauses) {
 func (e *Explanation) pausesText() (text string) {
 	for _, g := range e.Gates {
 		if g.Kind == explain.Recovery || g.Kind == explain.PlacementRate {
-			text += "; " + g.String()
+			text += "; " + g.Message
 		}
 	}
 	return text

@@ -24,12 +24,12 @@ func (e *Explanation) String() string {
 		}
 		return fmt.Sprintf("it is an allocation of another scheduler, on node %s", e.Node)
 	case KeyAllocated:
-		return fmt.Sprintf("it runs on node %s since %s", e.Node, e.Since.UTC().Format(time.RFC3339))
+		return fmt.Sprintf("it runs on node %s since %s", e.Node, e.Since.Time().Format(time.RFC3339))
 	case KeyPreempting:
-		return fmt.Sprintf("it was preempted at %s, and is still on node %s", e.Since.UTC().Format(time.RFC3339), e.Node)
+		return fmt.Sprintf("it was preempted at %s, and is still on node %s", e.Since.Time().Format(time.RFC3339), e.Node)
 	}
 	text := e.reasonText()
-	if e.Permanent {
+	if e.Verdict.Permanent {
 		text = "it can never run as things are: " + text
 	}
 	return text + e.notListeningText() + e.pausesText() + e.movedText()
@@ -51,9 +51,9 @@ func (e *Explanation) movedText() string {
 // notListeningText is the clause for an ask while no resource manager listens; empty: one does (ORD-62).
 func (e *Explanation) notListeningText() string {
 	switch {
-	case e.Listening:
+	case e.Verdict.Listening:
 		return ""
-	case e.MayPreempt:
+	case e.Verdict.MayPreempt:
 		return "; no resource manager listens, so nothing is placed and nothing is preempted"
 	}
 	return "; no resource manager listens, so nothing is placed"
@@ -61,7 +61,8 @@ func (e *Explanation) notListeningText() string {
 
 // reasonText is the verdict with figures (QUO-10, ORD-58).
 func (e *Explanation) reasonText() string {
-	v, requestText := e.Verdict, ", and it asks for "+e.phrases(func(s Shortage) resources.Quantity { return s.Requested })
+	v := &e.Verdict
+	requestText := ", and it asks for " + e.phrases(func(s Shortage) resources.Quantity { return s.Requested })
 	maxText := func() string { return e.phrases(func(s Shortage) resources.Quantity { return s.Max }) }
 	switch v.Reason {
 	case AskExceedsMax:
@@ -75,16 +76,16 @@ func (e *Explanation) reasonText() string {
 	case NoClusterHeadroom:
 		return fmt.Sprintf("the cluster has %s left%s", e.freeText(), requestText)
 	case QueueMaxApplications:
-		return fmt.Sprintf("queue %s runs %d of at most %d applications", v.Subject, e.Running, e.MaxRunning)
+		return fmt.Sprintf("queue %s runs %d of at most %d applications", v.Subject, v.Running, v.MaxRunning)
 	case LimitMaxApplications:
-		return fmt.Sprintf("%s runs %d of at most %d applications", v.Subject, e.Running, e.MaxRunning)
+		return fmt.Sprintf("%s runs %d of at most %d applications", v.Subject, v.Running, v.MaxRunning)
 	case NoSchedulableNode:
 		if e.Nodes.Total == 0 {
 			return "there is no node"
 		}
 		return fmt.Sprintf("there is no schedulable node; nodes: %s", e.Nodes)
 	case WaitsForVictims:
-		return fmt.Sprintf("it is nominated for node %s, where victims have still to end: %d", v.Subject, e.Terminating)
+		return fmt.Sprintf("it is nominated for node %s, where victims have still to end: %d", v.Subject, v.Terminating)
 	case WaitsForReservedNode:
 		return fmt.Sprintf("it has reserved node %s, and waits until enough is free there: %s", v.Subject, e.nodeReasonText())
 	case NoNodeAdmitted:
@@ -114,9 +115,9 @@ func (e *Explanation) nodeReasonText() string {
 		return fmt.Sprintf("its required node %s has %s in all%s", e.RequiredNode, maxText(), requestText)
 	case required:
 		return fmt.Sprintf("its required node %s has %s left%s", e.RequiredNode, e.freeText(), requestText)
-	case len(e.Shortages) == 0 && never:
+	case len(e.Verdict.Shortages) == 0 && never:
 		return fmt.Sprintf("no schedulable node has all of %s; nodes: %s", e.requestedText(), e.Nodes)
-	case len(e.Shortages) == 0:
+	case len(e.Verdict.Shortages) == 0:
 		return fmt.Sprintf("no node has all of %s free; nodes: %s", e.requestedText(), e.nodesText())
 	case never:
 		return fmt.Sprintf("no schedulable node has more than %s%s; nodes: %s", maxText(), requestText, e.Nodes)
@@ -170,7 +171,7 @@ func (e *Explanation) requestedText() string {
 // freeText is, for each shortage, what is free and of how much.
 func (e *Explanation) freeText() string {
 	var parts []string
-	for _, s := range e.Shortages {
+	for _, s := range e.Verdict.Shortages {
 		parts = append(parts,
 			fmt.Sprintf("%s of %s", resources.FormatNamedQuantity(s.Resource, max(s.Free, 0)),
 				resources.FormatQuantity(s.Resource, s.Max)))
@@ -180,7 +181,7 @@ func (e *Explanation) freeText() string {
 
 func (e *Explanation) phrases(of func(Shortage) resources.Quantity) string {
 	var parts []string
-	for _, s := range e.Shortages {
+	for _, s := range e.Verdict.Shortages {
 		parts = append(parts, resources.FormatNamedQuantity(s.Resource, of(s)))
 	}
 	return strings.Join(parts, ", ")

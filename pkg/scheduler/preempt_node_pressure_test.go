@@ -120,7 +120,7 @@ func TestNodePressure_VictimsOfAShrunkNode(t *testing.T) {
 			if all.Total > 0 {
 				assert.Equal(t, all.Last[0].Reason, victim.ReasonNodePressure)
 				assert.Equal(t, all.Last[0].Node, objects.NodeID("n"))
-				assert.DeepEqual(t, all.Last[0].Excess.Amounts, amountsFromMap(map[string]int64{"memory": 2*running - x.to}))
+				assert.DeepEqual(t, all.Last[0].Shortfall, amountsFromMap(map[string]int64{"memory": 2*running - x.to}))
 				assert.Equal(t, len(all.Last[0].Victims), len(x.victims))
 			}
 			if x.thenTo > 0 {

@@ -2,6 +2,7 @@ package scheduler_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -101,46 +102,44 @@ func TestPreemptionLog_RecordOfAPreemption(t *testing.T) {
 	got := r.last(t)
 	vcore := func(n int64) any { return amountsFromMap(map[string]int64{"vcore": n}) }
 	assert.Equal(t, got.Number, uint64(1))
-	assert.Equal(t, got.At, epoch)
+	assert.Equal(t, got.At.Time(), epoch)
 	assert.Equal(t, got.Reason, victim.ReasonPriority)
 	assert.Equal(t, len(got.TriedReasons), 0)
 	assert.Equal(t, got.Node, objects.NodeID("n2"))
-	assert.DeepEqual(t, got.Ask, preemption.Preemptor{
+	assert.DeepEqual(t, got.Ask, &preemption.Preemptor{
 		Key: "high", App: "of-high", User: "ann", Queue: "root.a", Priority: 50,
-		Amounts: amountsFromMap(map[string]int64{"vcore": 2}), Created: epoch.Add(-time.Minute),
+		Amounts: amountsFromMap(map[string]int64{"vcore": 2}), Created: objects.TimestampOf(epoch.Add(-time.Minute)),
 	})
 	assert.Equal(t, len(got.Victims), 1)
 	v := got.Victims[0]
 	assert.Equal(t, v.Key, objects.AllocationKey("old"))
 	assert.Equal(t, v.Node, objects.NodeID("n2"))
-	assert.Equal(t, v.BoundAt, epoch.Add(-time.Minute))
-	assert.Equal(t, v.RunTime, time.Minute)
-	assert.DeepEqual(t, v.LostWork(), vcore(120))
-	assert.Equal(t, v.End, preemption.VictimEnd{})
+	assert.Equal(t, v.BoundAt.Time(), epoch.Add(-time.Minute))
+	assert.Equal(t, v.RuntimeSeconds, int64(60))
+	assert.DeepEqual(t, v.LostWork, vcore(120))
+	assert.Equal(t, v.VictimEnd, preemption.VictimEnd{})
 	assert.DeepEqual(t, candidateReasons(got.Candidates),
 		map[string]string{"old": "victim", "peer": "has too high a priority", "tiny": "eligible"})
 	// n3 would have a victim of higher priority, so it is not compared; n1 is infeasible.
-	assert.Equal(t, got.NodeOutcomes, victim.OutcomeCounts{victim.OutcomeCompared: 1})
+	assert.DeepEqual(t, got.NodeOutcomes, &victim.NodeOutcomes{Compared: 1})
 	assert.Equal(t, got.Nomination.State, preemption.NominationWaiting)
 
 	r.release(10*time.Second, "old", scheduler.PreemptedByScheduler)
 	got = r.last(t)
-	assert.Equal(t, got.Victims[0].End,
-		preemption.VictimEnd{State: preemption.VictimReleased, At: r.now,
+	assert.Equal(t, got.Victims[0].VictimEnd,
+		preemption.VictimEnd{State: preemption.VictimReleased, EndedAt: objects.TimestampOf(r.now),
 			Termination: scheduler.PreemptedByScheduler.String()})
-	assert.Equal(t, got.Victims[0].RunTime, time.Minute)
-	assert.DeepEqual(t, got.Nomination, preemption.Nomination{State: preemption.NominationPlaced, EndedAt: r.now})
-	assert.Equal(t, got.Placement, preemption.Placement{At: r.now, Node: "n2"})
+	assert.Equal(t, got.Victims[0].RuntimeSeconds, int64(60))
+	assert.DeepEqual(t, got.Nomination,
+		&preemption.Nomination{State: preemption.NominationPlaced, EndedAt: objects.TimestampOf(r.now)})
+	assert.DeepEqual(t, got.Placed, &preemption.Placed{At: objects.TimestampOf(r.now), Node: "n2", AfterSeconds: 10})
 }
 
 // candidateReasons is, for each candidate, victim or why it is not.
 func candidateReasons(list []preemption.Candidate) map[string]string {
 	out := map[string]string{}
 	for _, y := range list {
-		out[string(y.Key)] = y.Ineligible.String()
-		if y.Victim {
-			out[string(y.Key)] = "victim"
-		}
+		out[string(y.Key)] = strings.TrimSuffix(y.Reason, ", but not needed")
 	}
 	return out
 }
@@ -155,10 +154,10 @@ func TestPreemptionLog_Outcomes(t *testing.T) {
 	}
 	waiting := preemption.Nomination{}
 	ended := func(s preemption.NominationState) preemption.Nomination {
-		return preemption.Nomination{State: s, EndedAt: epoch.Add(time.Second)}
+		return preemption.Nomination{State: s, EndedAt: objects.TimestampOf(epoch.Add(time.Second))}
 	}
 	victimEnd := func(how preemption.VictimState, as scheduler.Termination) preemption.VictimEnd {
-		end := preemption.VictimEnd{State: how, At: epoch.Add(time.Second)}
+		end := preemption.VictimEnd{State: how, EndedAt: objects.TimestampOf(epoch.Add(time.Second))}
 		if how == preemption.VictimReleased {
 			end.Termination = as.String()
 		}
@@ -221,8 +220,8 @@ func TestPreemptionLog_Outcomes(t *testing.T) {
 				r.advance(time.Second, scheduler.Wake{})
 				r.submit("vip", 100, 4)
 			},
-			want{nomination: preemption.Nomination{State: preemption.NominationLost, EndedAt: epoch.Add(time.Second),
-				LostTo: "vip"}},
+			want{nomination: preemption.Nomination{State: preemption.NominationLost,
+				EndedAt: objects.TimestampOf(epoch.Add(time.Second)), LostTo: "vip"}},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -234,9 +233,13 @@ func TestPreemptionLog_Outcomes(t *testing.T) {
 			assert.NilError(t, r.Check())
 			got, ok := r.Preemption(1)
 			assert.Assert(t, ok)
-			assert.Equal(t, got.Victims[0].End, c.want.victim)
-			assert.DeepEqual(t, got.Nomination, c.want.nomination)
-			assert.Equal(t, got.Placement.Node, c.want.placed)
+			assert.Equal(t, got.Victims[0].VictimEnd, c.want.victim)
+			assert.DeepEqual(t, got.Nomination, &c.want.nomination)
+			placed := objects.NodeID("")
+			if got.Placed != nil {
+				placed = got.Placed.Node
+			}
+			assert.Equal(t, placed, c.want.placed)
 			assert.Equal(t, !got.CancelledAt.IsZero(), c.want.dropped)
 		})
 	}
@@ -251,11 +254,11 @@ func TestPreemptionLog_VerdictOfANominationGivenUp(t *testing.T) {
 	got := r.last(t)
 	assert.Equal(t, got.Nomination.State, preemption.NominationGivenUp)
 	assert.Equal(t, got.Nomination.Verdict, "the resource manager rejects nominated node n1")
-	assert.Assert(t, got.Placement.At.IsZero())
+	assert.Assert(t, got.Placed == nil)
 	r.advance(time.Second, scheduler.ReportAllocation{Node: "n1", Ask: r.ask("high", 50, 4)})
 	got = r.last(t)
 	assert.Equal(t, got.Nomination.State, preemption.NominationGivenUp)
-	assert.Equal(t, got.Placement, preemption.Placement{At: r.now, Node: "n1"})
+	assert.DeepEqual(t, got.Placed, &preemption.Placed{At: objects.TimestampOf(r.now), Node: "n1", AfterSeconds: 2})
 }
 
 // The log is bounded, and does not track dropped preemptions.
@@ -288,7 +291,7 @@ func TestPreemptionLog_IsBounded(t *testing.T) {
 	}
 	for _, p := range r.Preemptions().Last {
 		assert.Equal(t, p.Nomination.State, preemption.NominationPlaced)
-		assert.Equal(t, p.Victims[0].End.State, preemption.VictimReleased)
+		assert.Equal(t, p.Victims[0].State, preemption.VictimReleased)
 	}
 }
 
@@ -299,8 +302,9 @@ func TestPreemptionLog_RecordsAreValues(t *testing.T) {
 	r.submit("high", 50, 4)
 	before := r.last(t)
 	r.release(time.Second, "low", scheduler.PreemptedByScheduler)
-	assert.Equal(t, before.Victims[0].End.State, preemption.VictimTerminating)
-	assert.Equal(t, r.last(t).Victims[0].End.State, preemption.VictimReleased)
+	assert.Equal(t, before.Victims[0].State, preemption.VictimTerminating)
+	assert.Equal(t, before.Nomination.State, preemption.NominationWaiting)
+	assert.Equal(t, r.last(t).Victims[0].State, preemption.VictimReleased)
 }
 
 // The victims of an enforced max are logged, without an ask; of very many only some are listed.
@@ -317,15 +321,16 @@ func TestPreemptionLog_RecordOfQuotaEnforcement(t *testing.T) {
 	assert.Equal(t, all.Total, uint64(1))
 	got := all.Last[0]
 	assert.Equal(t, got.Reason, victim.ReasonQuota)
-	assert.DeepEqual(t, got.Excess, preemption.Excess{Queue: "root.a", Amounts: vcores(runs - maxVcore)})
+	assert.DeepEqual(t, got.QuotaViolation,
+		&preemption.ViolatingQueue{Queue: "root.a", Excess: vcores(runs - maxVcore)})
 	assert.Equal(t, len(got.Victims), 200)
 	assert.Equal(t, got.MoreVictims, runs-maxVcore-200)
-	assert.Equal(t, got.Victims[0].RunTime, time.Hour)
+	assert.Equal(t, got.Victims[0].RuntimeSeconds, int64(3600))
 	for _, key := range l.preempted {
 		l.release(string(key))
 	}
 	for _, v := range l.core.Preemptions().Last[0].Victims {
-		assert.Equal(t, v.End.State, preemption.VictimReleased)
+		assert.Equal(t, v.State, preemption.VictimReleased)
 	}
 	assert.NilError(t, l.core.Check())
 }

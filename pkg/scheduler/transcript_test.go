@@ -3,6 +3,7 @@ package scheduler_test
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,7 +22,6 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/persistent"
-	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/quota"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -81,8 +81,8 @@ func (c *transcriptRun) runCommand(t *testing.T, d *datadriven.TestData) string 
 		}
 		e := explained(objects.AllocationKey(text(d, "key")), c.now)
 		lines := e.String() + "\n"
-		for _, b := range e.BackOffs {
-			lines += b.String() + "\n"
+		for _, b := range e.Verdict.BackOffs {
+			lines += b.Message + "\n"
 		}
 		for _, g := range explain.Closed(e.Gates) {
 			lines += "  closed: " + g.String() + "\n"
@@ -191,15 +191,13 @@ func (c *transcriptRun) config(t *testing.T, d *datadriven.TestData) string {
 
 // searches shows the searches for victims of an explanation.
 func (c *transcriptRun) searches(e *scheduler.Explanation) (lines string) {
-	if e.SearchedAt.After(e.At) {
-		lines += fmt.Sprintf("  entitled in %v; then, as things are:\n", e.SearchedAt.Sub(e.At))
+	if wait := e.SearchedAt.Time().Sub(e.At.Time()); wait > 0 && !e.SearchedAt.IsZero() {
+		lines += fmt.Sprintf("  entitled in %v; then, as things are:\n", wait)
 	}
 	for _, s := range e.Searches {
 		lines += fmt.Sprintf("  by %v, %d nodes, %d infeasible:\n", s.Reason, s.TotalNodes, s.Infeasible)
-		for why, n := range s.NoPlanReasons {
-			if n > 0 {
-				lines += fmt.Sprintf("    %v: nodes %d\n", victim.NoPlanReason(why), n)
-			}
+		for _, why := range slices.Sorted(maps.Keys(s.NoPlanReasons)) {
+			lines += fmt.Sprintf("    %v: nodes %d\n", why, s.NoPlanReasons[why])
 		}
 		for _, q := range s.BlockingQuotas {
 			lines += fmt.Sprintf("    %s: shortfall %v, nodes %d\n", q.Verdict, q.Shortfall, q.Nodes)

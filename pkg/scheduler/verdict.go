@@ -8,18 +8,14 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/quota"
-	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
 // Verdict says why an ask is not placed. It is no error: in a busy cluster most asks have one most of the
 // time. It is computed on request, so it is current and costs decisions nothing.
 type Verdict struct {
-	Reason  PendingReason
-	Subject string // the queue, user, group, application, node or resource that is the obstacle; may be empty
-
-	// The application of the ask, and its user with the resolved groups. Empty when NotPending.
-	App  objects.AppID
-	User security.User
+	Reason PendingReason `json:"code"` // see docs/EXPLAIN.md
+	// the queue, user, group, application, node or resource that is the obstacle
+	Subject string `json:"subject,omitempty"`
 }
 
 // PendingReason is the kind of a Verdict (ORD-48, OBS-40).
@@ -79,6 +75,9 @@ func (o PendingReason) Code() string {
 		"applicationOnHold", "queueIsStopped", "inRecoveryQueue",
 	}[o]
 }
+
+// MarshalText writes the code.
+func (o PendingReason) MarshalText() ([]byte, error) { return []byte(o.Code()), nil }
 
 // Permanent reports whether o stays whatever allocations end (ORD-49, OBS-41).
 func (o PendingReason) Permanent() bool { return AskExceedsLimit <= o && o <= AskExceedsNodes }
@@ -159,9 +158,8 @@ func (v Verdict) String() string {
 // verdict returns why a pending ask is not placed now. The caller must have called Refresh since
 // the last change.
 func (c *Core) verdict(x *objects.Allocation) Verdict {
-	v := Verdict{App: x.Application().ID(), User: x.Application().User()}
-	v.Reason, v.Subject = c.findPendingReason(x)
-	return v
+	o, subject := c.findPendingReason(x)
+	return Verdict{o, subject}
 }
 
 // findPendingReason is the first reason why x is not placed (ORD-48, ORD-53, ORD-57, ORD-58, OBS-40).
@@ -373,8 +371,7 @@ func blocked(p *objects.Partition, a *objects.Application, s *feasibility.Shape)
 }
 
 // giveUpVerdict returns why x cannot be placed on its nominated node although its victims have ended.
-func (c *Core) giveUpVerdict(x *objects.Allocation) Verdict {
-	v := Verdict{App: x.Application().ID(), User: x.Application().User()}
+func (c *Core) giveUpVerdict(x *objects.Allocation) (v Verdict) {
 	n := c.part.Nomination(x)
 	if !c.part.FitsNominated(x) {
 		v.Reason, v.Subject = NominatedNodeFull, string(n.ID())

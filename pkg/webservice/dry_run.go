@@ -12,7 +12,6 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/priorities"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/security"
-	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
 // maxDryRunBytes bounds the body of a dry run, in bytes.
@@ -48,10 +47,7 @@ func (s *service) dryRun(r *http.Request) (any, error) {
 	case err != nil:
 		return nil, err
 	}
-	if err := ask.contradicts(&result.Ask); err != nil {
-		return nil, err
-	}
-	return dao.NewDryRunResult(result), nil
+	return result, ask.contradicts(result.Ask)
 }
 
 func dryRunRequestOf(r *http.Request) (*dryRunRequest, error) {

@@ -9,6 +9,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/server/loop"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
@@ -26,8 +27,8 @@ func (s *service) addExpectedStarts(r *http.Request, l *loop.Loop, all ...*dao.E
 	var keys []objects.AllocationKey
 	partition := ""
 	for _, e := range all {
-		if e.Verdict != nil {
-			keys, partition = append(keys, objects.AllocationKey(e.AllocationKey)), e.Partition
+		if e.State == scheduler.KeyPending {
+			keys, partition = append(keys, e.Key), e.Partition
 		}
 	}
 	if len(keys) == 0 {
@@ -40,7 +41,7 @@ func (s *service) addExpectedStarts(r *http.Request, l *loop.Loop, all ...*dao.E
 	}
 	calibration := s.opt.Forecasts.Calibration(partition)
 	for _, e := range all {
-		if a, made := answers[objects.AllocationKey(e.AllocationKey)]; made {
+		if a, made := answers[e.Key]; made {
 			e.ExpectedStart = dao.NewExpectedStart(&a, s.opt.Forecasts.Learnt.Tag(), calibration)
 		}
 	}

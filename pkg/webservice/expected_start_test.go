@@ -72,9 +72,10 @@ func TestExplain_ExpectedStart(t *testing.T) {
 		assert.Equal(t, w.Code, http.StatusOK, w.Body)
 		assert.NilError(t, json.Unmarshal(w.Body.Bytes(), body))
 	}
+	type explained struct{ ExpectedStart *dao.ExpectedStart }
 	start := func(path string) *dao.ExpectedStart {
 		t.Helper()
-		var e dao.Explanation
+		var e explained
 		explain(path, &e)
 		return e.ExpectedStart
 	}
@@ -107,7 +108,7 @@ func TestExplain_ExpectedStart(t *testing.T) {
 			MedianSeconds: 60}})
 	assert.DeepEqual(t, s.Calibration, dao.StartCalibration{Open: 1})
 	assert.Equal(t, len(s.Assumptions), 4)
-	var a dao.ApplicationExplanation
+	var a struct{ Groups []struct{ First explained } }
 	explain("application/app/explain?expectedStart", &a)
 	assert.DeepEqual(t, a.Groups[0].First.ExpectedStart, s)
 

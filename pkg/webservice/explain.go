@@ -35,7 +35,7 @@ func (s *service) explain(r *http.Request) (any, error) {
 	case e.State == scheduler.KeyUnknown:
 		return nil, s.unknownKey(e)
 	}
-	body := dao.NewExplanation(e)
+	body := &dao.Explanation{Explanation: *e}
 	return body, s.addExpectedStarts(r, l, body)
 }
 
@@ -66,8 +66,8 @@ func (s *service) explainApplication(r *http.Request) (any, error) {
 
 // unknownKey is the 404 for a key that no ask and no allocation has now.
 func (s *service) unknownKey(e *scheduler.Explanation) error {
-	body := dao.UnknownKey{AllocationKey: string(e.Key), State: e.State.String()}
-	reason := e.String()
+	body := dao.UnknownKey{AllocationKey: string(e.Key), State: string(e.State)}
+	reason := e.Message
 	if s.opt.History != nil {
 		last, found := s.opt.History.Last(func(r *events.Record) bool {
 			return r.Partition == e.Partition && (r.Rejected && r.Object == string(e.Key) ||

@@ -18,7 +18,6 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 	"github.com/canopy-scheduler/canopy/pkg/webservice"
-	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
 // historySink passes effects to a history, and then signals each rejected node.
@@ -146,7 +145,7 @@ func TestExplain_BackOffIsAnAbsoluteTimeAndAReason(t *testing.T) {
 				Policy: objects.PolicySent | objects.PolicyAllowPreemptOther}})
 	}
 	core.Schedule(now, 10)
-	text, err := json.Marshal(dao.NewExplanation(core.Explain("waits", now.Add(time.Second))).Verdict.BackOff)
+	text, err := json.Marshal(core.Explain("waits", now.Add(time.Second)).Verdict.BackOffs)
 	assert.NilError(t, err)
 	assert.Equal(t, string(text), `[{"reason":"preemptionDelay","until":1767351630000000000,"needChange":false,`+
 		`"message":"preemption is evaluated again at 2026-01-02T11:00:30Z, when a preemption delay ends: the last `+
@@ -212,7 +211,16 @@ func TestExplain_VictimsWhereTheRequestWantsThem(t *testing.T) {
 		Amounts: amounts(map[string]resources.Quantity{"vcore": 1000}),
 		Policy:  objects.PolicySent | objects.PolicyAllowPreemptOther,
 	}})
-	explain := func(query string) (e dao.Explanation) {
+	type search struct {
+		PreemptionReason string
+		NoPlanReasons    map[string]int
+	}
+	type explanation struct {
+		Entitlements []any
+		Searches     []search
+		SearchedAt   int64
+	}
+	explain := func(query string) (e explanation) {
 		w := fetch(c, "/ws/v1/partition/default/ask/web-2/explain"+query)
 		assert.Equal(t, w.Code, http.StatusOK, w.Body)
 		assert.NilError(t, json.Unmarshal(w.Body.Bytes(), &e))
@@ -222,7 +230,6 @@ func TestExplain_VictimsWhereTheRequestWantsThem(t *testing.T) {
 	assert.Assert(t, len(e.Entitlements) > 0 && e.Searches == nil && e.SearchedAt == 0, "%+v", e)
 	e = explain("?victims")
 	assert.Equal(t, e.SearchedAt, noon.Add(time.Second).UnixNano(), "when the preemption delay has ended")
-	assert.Equal(t, len(e.Searches), 1)
-	assert.Equal(t, e.Searches[0].PreemptionReason, "guarantee")
-	assert.DeepEqual(t, e.Searches[0].NoPlanReasons, map[string]int{"queue guarantees protect the needed victims": 2})
+	assert.DeepEqual(t, e.Searches,
+		[]search{{"guarantee", map[string]int{"queue guarantees protect the needed victims": 2}}})
 }

@@ -11,6 +11,10 @@ import (
 	"unicode"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
 // JSON schemas of the bodies of answers, from their types.
@@ -51,6 +55,10 @@ func (s *schemas) of(t reflect.Type) schema {
 		return s.of(t.Elem())
 	case t == reflect.TypeFor[time.Time]():
 		return schema{"type": "string", "format": "date-time"}
+	case t == reflect.TypeFor[objects.Timestamp]():
+		return s.of(reflect.TypeFor[int64]())
+	case t == reflect.TypeFor[resources.Amounts]():
+		return s.of(reflect.TypeFor[dao.Quantities]())
 	case t == reflect.TypeFor[validation.Problem]():
 		return s.of(reflect.TypeFor[problemBody]())
 	case t == reflect.TypeFor[validation.Problems]():
@@ -152,6 +160,9 @@ func (s *schemas) fields(t reflect.Type, properties schema, required *[]string) 
 
 // schemaName is the name of a component: that of the type, in upper case and without the ending Body.
 func schemaName(t reflect.Type) string {
+	if t == reflect.TypeFor[scheduler.AskVerdict]() {
+		return "Verdict" // the Verdict of the core is a part of it
+	}
 	name := []rune(strings.TrimSuffix(t.Name(), "Body"))
 	name[0] = unicode.ToUpper(name[0])
 	return string(name)

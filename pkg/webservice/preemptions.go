@@ -10,6 +10,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
@@ -31,13 +32,14 @@ func (s *service) preemptions(r *http.Request) (any, error) {
 		return nil, err
 	}
 	body := dao.PreemptionList{Total: all.Total, UnknownConfirmations: all.UnknownConfirmations, Remembered: len(all.Last),
-		CoolDowns: dao.NewCoolDowns(all.CoolDowns), Preemptions: []dao.Preemption{}}
+		CoolDowns: dao.NewCoolDowns(all.CoolDowns), Preemptions: []preemption.Preemption{}}
 	for i := range all.Last {
 		if len(body.Preemptions) == want.limit {
 			break
 		}
-		if want.matches(&all.Last[i]) {
-			body.Preemptions = append(body.Preemptions, dao.NewPreemption(&all.Last[i]))
+		if p := all.Last[i]; want.matches(&p) {
+			p.Candidates, p.MoreCandidates = nil, 0
+			body.Preemptions = append(body.Preemptions, p)
 		}
 	}
 	return body, nil
@@ -64,9 +66,7 @@ func (s *service) preemption(r *http.Request) (any, error) {
 	if found == nil {
 		return nil, notFound(fmt.Sprintf("preemption %d", number))
 	}
-	body := dao.NewPreemption(found)
-	body.Candidates, body.MoreCandidates = dao.NewCandidates(found.Candidates), found.MoreCandidates
-	return body, nil
+	return found, nil
 }
 
 // preemptionFilter selects preemptions.
@@ -87,8 +87,8 @@ func readPreemptionFilter(q url.Values) (preemptionFilter, error) {
 		}
 		w.limit = n
 	}
-	if w.reason != "" && !slices.Contains(dao.ReasonNames[:], w.reason) {
-		return w, badRequest("reason %q: it is one of %s", w.reason, strings.Join(dao.ReasonNames[:], ", "))
+	if w.reason != "" && !slices.Contains(victim.ReasonCodes[:], w.reason) {
+		return w, badRequest("reason %q: it is one of %s", w.reason, strings.Join(victim.ReasonCodes[:], ", "))
 	}
 	if w.queue != "" {
 		for _, level := range strings.Split(w.queue, ".") {
@@ -106,7 +106,8 @@ func (w *preemptionFilter) matches(r *preemption.Preemption) bool {
 		return (w.app == "" || string(app) == w.app) &&
 			(w.queue == "" || string(queue) == w.queue || strings.HasPrefix(string(queue), w.queue+"."))
 	}
-	return (w.reason == "" || dao.ReasonNames[r.Reason] == w.reason) &&
-		(concerns(r.Ask.App, r.Ask.Queue) || concerns("", r.Excess.Queue) ||
+	return (w.reason == "" || victim.ReasonCodes[r.Reason] == w.reason) &&
+		(w.app == "" && w.queue == "" || r.Ask != nil && concerns(r.Ask.App, r.Ask.Queue) ||
+			r.QuotaViolation != nil && concerns("", r.QuotaViolation.Queue) ||
 			slices.ContainsFunc(r.Victims, func(v preemption.Victim) bool { return concerns(v.App, v.Queue) }))
 }

@@ -336,18 +336,19 @@ func fieldsOf(typ reflect.Type) iter.Seq[documentedField] {
 			if len(field.Index) > 1 {
 				owner = typ.FieldByIndex(field.Index[:len(field.Index)-1]).Type
 			}
-			if !yield(documentedField{cmp.Or(key, field.Name), field.Name, owner.Name()}) {
+			if !yield(documentedField{cmp.Or(key, field.Name), field.Name, owner.String()}) {
 				return
 			}
 		}
 	}
 }
 
-// fieldComments are the comments of fields by type, from the source. Of types with the same name the last one counts.
+// fieldComments are the comments of fields by type, such as dao.Node, from the source.
 func fieldComments(t *testing.T) map[string]map[string]string {
 	t.Helper()
 	comments := map[string]map[string]string{}
-	for _, dir := range []string{"../scheduler", "../preemption", ".", "dao", "../configs/diff"} {
+	for _, dir := range []string{"../scheduler", "../explain", "../preemption", "../preemption/victim", ".", "dao",
+		"../configs/diff"} {
 		names, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		assert.NilError(t, err)
 		for _, name := range names {
@@ -359,7 +360,7 @@ func fieldComments(t *testing.T) map[string]map[string]string {
 					return true
 				}
 				if body, ok := spec.Type.(*ast.StructType); ok && !strings.HasSuffix(name, "_test.go") {
-					comments[spec.Name.Name] = commentsOf(body)
+					comments[file.Name.Name+"."+spec.Name.Name] = commentsOf(body)
 				}
 				return true
 			})

@@ -5,6 +5,9 @@ import (
 	"strings"
 
 	"github.com/canopy-scheduler/canopy/internal/server/plan"
+	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
 )
 
@@ -229,14 +232,15 @@ var preemptionRoutes = routeSection{"Preemption", []routeInfo{
 		summary: "The preemptions that are kept, the newest first", answer: dao.PreemptionList{},
 		query: []queryParameter{{name: "application", help: "preemptions for or of this application"},
 			{name: "queue", help: "preemptions for or in this queue and those below"},
-			{name: "reason", help: "preemptions for this reason", values: dao.ReasonNames[:]},
+			{name: "reason", help: "preemptions for this reason", values: victim.ReasonCodes[:]},
 			{name: "limit", help: "how many at most, the newest first; default 100", kind: "integer"}},
 		example: "/ws/v1/partition/default/preemptions"},
 	{pattern: "GET /ws/v1/partition/{partition}/preemptions/{number}", serve: read((*service).preemption),
-		summary: "One preemption, with the candidates on its node", answer: dao.Preemption{}},
+		summary: "One preemption, with the candidates on its node", answer: preemption.Preemption{}},
 	{pattern: "POST /ws/v1/partition/{partition}/preemptions/dry-run", serve: read((*service).dryRun),
-		summary: "What a hypothetical ask, or a pending one, would preempt; nothing changes", answer: dao.DryRunResult{},
-		body: &requestBody{help: "the ask; 64 KiB at most", media: dryRunTypes, value: dao.DryRunRequest{}},
+		summary: "What a hypothetical ask, or a pending one, would preempt; nothing changes",
+		answer:  scheduler.DryRunResult{},
+		body:    &requestBody{help: "the ask; 64 KiB at most", media: dryRunTypes, value: dao.DryRunRequest{}},
 		errors: []int{http.StatusBadRequest, http.StatusNotFound, http.StatusRequestEntityTooLarge,
 			http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity, http.StatusServiceUnavailable}},
 }}

@@ -94,7 +94,7 @@ func TestLiveDemo_ShowsWhatTheSchedulerDoes(t *testing.T) {
 		assert.NilError(t, err)
 		placedAgain := 0
 		for i := range log.Last {
-			if !log.Last[i].Placement.At.IsZero() {
+			if log.Last[i].Placed != nil {
 				placedAgain++
 			}
 		}

@@ -204,7 +204,7 @@ partitions:
 	assert.Equal(t, c.forecast("high").P90, time.Duration(0))
 	c.schedule()
 	e := c.core.Explain("high", c.now)
-	assert.Equal(t, e.Terminating, 1)
+	assert.Equal(t, e.Verdict.Terminating, 1)
 	assert.Equal(t, c.forecast("high").P90, time.Duration(0))
 }
 

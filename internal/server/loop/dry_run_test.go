@@ -39,7 +39,7 @@ func TestDryRun_DeliversEffectsFirst(t *testing.T) {
 		got, err := l.DryRun(t.Context(), scheduler.DryRunRequest{Key: "k1"})
 		assert.NilError(t, err)
 		assert.Assert(t, got.Pending)
-		assert.Equal(t, got.Verdict.Reason, scheduler.NodesRejectedByRM)
+		assert.Equal(t, got.Verdict, scheduler.Verdict{Reason: scheduler.NodesRejectedByRM}.String())
 		stop()
 		assert.Assert(t, rm.asked > 0 && rm.queriedEarly == 0, "asked %d times, %d times before it was told", rm.asked,
 			rm.queriedEarly)

@@ -250,8 +250,10 @@ func (m *resourceManager) onPreempted(e scheduler.Released) {
 	}
 	x := m.tasks[e.Key]
 	x.chainDepth = 0
-	if by := m.tasks[p.Ask.Key]; by != nil {
-		x.chainDepth = by.chainDepth + 1
+	if p.Ask != nil {
+		if by := m.tasks[p.Ask.Key]; by != nil {
+			x.chainDepth = by.chainDepth + 1
+		}
 	}
 	m.tracker.longestChainSeen = max(m.tracker.longestChainSeen, x.chainDepth)
 	if x.chainDepth > maxChain() {
@@ -278,8 +280,8 @@ func (m *resourceManager) checkPreemption(p preemption.Preemption) {
 		excuse := m.repreemptReason(x, c)
 		if excuse == "" {
 			before, _ := m.core.Preemption(c.number)
-			m.fail("%s of %s preempts again for no reason, %s after it did for node %s: that was %s (%s), with victims %v",
-				key, p.Ask.Queue, m.now.Sub(c.at), c.node, before.Nomination.State, before.Nomination.Verdict, before.Victims)
+			m.fail("%s of %s preempts again for no reason, %s after it did for node %s: that was %+v, with victims %v",
+				key, p.Ask.Queue, m.now.Sub(c.at), c.node, before.Nomination, before.Victims)
 		}
 		m.countEvent("again, as " + excuse)
 	}
@@ -318,8 +320,12 @@ func (m *resourceManager) repreemptReason(x *task, c preemptionRecord) string {
 // may be placed on another node by now; only the preemption log knows which it was.
 func (m *resourceManager) lostNode(x *task, c preemptionRecord) bool {
 	before, _ := m.core.Preemption(c.number)
-	more, known := m.tracker.askPriority[before.Nomination.LostTo]
-	return known && more > x.ask.Priority ||
+	lost := false
+	if before.Nomination != nil {
+		more, known := m.tracker.askPriority[before.Nomination.LostTo]
+		lost = known && more > x.ask.Priority
+	}
+	return lost ||
 		slices.ContainsFunc(m.tracker.nodeUses[c.node],
 			func(u nodeUse) bool { return u.eventSeq > c.eventSeq && u.priority > x.ask.Priority })
 }

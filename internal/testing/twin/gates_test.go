@@ -45,19 +45,12 @@ func gateProblem(e *scheduler.Explanation) string {
 		!slices.ContainsFunc(closed, func(k explain.Kind) bool { return k != explain.Gang }):
 		// the node has enough now: it is placed there next, or with its gang
 	case e.Verdict.Reason == scheduler.WaitsForTurn && len(closed) > 0:
-		return fmt.Sprintf("it waits for its turn, and gates %v are closed", codes(closed))
+		return fmt.Sprintf("it waits for its turn, and gates %v are closed", closed)
 	case e.Verdict.Reason != scheduler.WaitsForTurn &&
 		!slices.ContainsFunc(expected, func(k explain.Kind) bool { return slices.Contains(closed, k) }):
-		return fmt.Sprintf("%q, and gates %v are closed", e, codes(closed))
-	case e.Permanent && !permanent:
+		return fmt.Sprintf("%q, and gates %v are closed", e, closed)
+	case e.Verdict.Permanent && !permanent:
 		return fmt.Sprintf("%q, and no gate is closed permanently", e)
 	}
 	return ""
-}
-
-func codes(kinds []explain.Kind) (codes []string) {
-	for _, k := range kinds {
-		codes = append(codes, k.Code())
-	}
-	return codes
 }

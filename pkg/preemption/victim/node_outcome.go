@@ -10,17 +10,21 @@ const (
 	OutcomeNoPlan   NodeOutcome = iota // no eligible victims make the ask fit
 	OutcomeRejected                    // the RM rejects every plan for it
 	OutcomeCompared                    // its plan was compared with the best one; the RM is asked about better plans only
-	numNodeOutcomes
 )
 
 func (s NodeOutcome) String() string { return [...]string{"no plan", "rejected", "compared"}[s] }
 
-// OutcomeCounts counts the nodes that a search tried, by outcome. A search ends when no better plan is possible, so
+// NodeOutcomes counts the nodes that a search tried, by outcome. A search ends when no better plan is possible, so
 // nodes may be missing.
-type OutcomeCounts [numNodeOutcomes]int
+type NodeOutcomes struct {
+	Compared int `json:"compared"` // nodes with a plan
+	NoPlan   int `json:"noPlan"`   // nodes without a plan
+	Rejected int `json:"rejected"` // nodes whose predicates rejected the ask
+}
 
 func (s *Search) recordOutcome(n *objects.Node, plan Plan, outcome NodeOutcome) {
-	s.outcomes[outcome]++
+	*[...]*int{OutcomeNoPlan: &s.outcomes.NoPlan, OutcomeRejected: &s.outcomes.Rejected,
+		OutcomeCompared: &s.outcomes.Compared}[outcome]++
 	if s.onOutcome != nil {
 		s.onOutcome(n, plan, outcome)
 	}

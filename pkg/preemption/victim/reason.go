@@ -15,6 +15,13 @@ const (
 	NumAskReasons = int(ReasonQuota) // the reasons before it are those of asks
 )
 
+// ReasonCodes are the stable codes of the reasons, for programs.
+var ReasonCodes = [...]string{ReasonRequiredNode: "node", ReasonGuarantee: "guarantee", ReasonPriority: "priority",
+	ReasonQuota: "quota", ReasonNodePressure: "pressure", ReasonOperator: "operator"}
+
+// MarshalText writes the code.
+func (r Reason) MarshalText() ([]byte, error) { return []byte(ReasonCodes[r]), nil }
+
 func (r Reason) String() string {
 	return [...]string{"required node", "guarantee", "priority", "quota", "pressure", "operator"}[r]
 }

@@ -13,11 +13,12 @@ type SearchReport struct {
 	Plan   Plan // the best one, if Found
 	Found  bool
 
-	TotalNodes     int           // in the partition
-	Outcomes       OutcomeCounts // of the nodes that were tried
-	Infeasible     int           // nodes on which the ask does not fit with every candidate released; not tried
-	NoPlanReasons  NoPlanCounts  // of the nodes without a plan; with CrossNode as long as quotas counted
-	CrossNode      bool          // no node alone was enough for a quota: nodes were compared without quotas (PRE-62)
+	TotalNodes    int                  // in the partition
+	Outcomes      NodeOutcomes         // of the nodes that were tried
+	Infeasible    int                  // nodes on which the ask does not fit with every candidate released; not tried
+	NoPlanReasons map[NoPlanReason]int // of the nodes without a plan; with CrossNode as long as quotas counted
+	// no node alone was enough for a quota: nodes were compared without quotas (PRE-62)
+	CrossNode      bool
 	BlockingQuotas []BlockingQuota
 	Best           []Plan        // the best plans that were compared, at most MaxBestPlans, the best first
 	FirstNode      *objects.Node // the first node that was tried; nil: none
@@ -27,26 +28,16 @@ type SearchReport struct {
 const MaxBestPlans = 10
 
 // NoPlanReason says why a node that was tried has no plan (PRE-115).
-type NoPlanReason uint8
+type NoPlanReason string
 
 // The reasons why a node has no plan.
 const (
-	NoEligibleVictim   NoPlanReason = iota // no allocation on it is eligible
-	TooLittleFreed                         // the eligible allocations free too little
-	BlockedByGuarantee                     // guarantees protect victims that are needed
-	BlockedByBudget                        // disruption budgets protect victims that are needed
-	BlockedByQuota                         // a quota or a limit blocks the ask even without the eligible allocations
-	numNoPlanReasons
+	NoEligibleVictim   NoPlanReason = "no eligible victim"
+	TooLittleFreed     NoPlanReason = "eligible victims hold too little"
+	BlockedByGuarantee NoPlanReason = "queue guarantees protect the needed victims"
+	BlockedByBudget    NoPlanReason = "disruption budgets protect the needed victims"
+	BlockedByQuota     NoPlanReason = "a quota blocks the ask" // or a limit, even without the eligible allocations
 )
-
-func (o NoPlanReason) String() string {
-	return [...]string{"no eligible victim", "eligible victims hold too little",
-		"queue guarantees protect the needed victims",
-		"disruption budgets protect the needed victims", "a quota blocks the ask"}[o]
-}
-
-// NoPlanCounts counts nodes by NoPlanReason.
-type NoPlanCounts [numNoPlanReasons]int
 
 // BlockingQuota is a quota that blocked the ask, and on how many nodes.
 type BlockingQuota struct {
@@ -65,7 +56,8 @@ func (p *Plan) Cost() (budgetViolations int, optedOut, originator bool) {
 func (s *Search) Explain(x *objects.Allocation, r Reason, predicates Predicates) SearchReport {
 	rankings, effort := s.rankings, s.stats
 	s.rankings = map[rankingKey]*nodeRanking{}
-	e := reportRecorder{search: s, report: SearchReport{Reason: r, TotalNodes: len(s.part.Nodes())}}
+	e := reportRecorder{search: s, report: SearchReport{Reason: r, TotalNodes: len(s.part.Nodes()),
+		NoPlanReasons: map[NoPlanReason]int{}}}
 	s.onOutcome, s.current.protected = e.recordOutcome, map[*objects.Allocation]IneligibleReason{}
 	e.report.Plan, e.report.Found = s.Find(x, r, predicates)
 	e.report.Outcomes = s.outcomes

@@ -15,7 +15,7 @@ type Plan struct {
 	Reason    Reason
 	Node      *objects.Node
 	Victims   []*objects.Allocation // most important first; on other nodes only for a group or a quota (PRE-54)
-	Outcomes  OutcomeCounts         // of the nodes that the search tried
+	Outcomes  NodeOutcomes          // of the nodes that the search tried
 	cost      planCost
 	nodeIndex int // of the node in the node cache
 }
@@ -45,7 +45,7 @@ type Search struct {
 	nearbyNodes       nodeHeap                     // scratch
 	victims           map[*objects.Allocation]bool // of the plan in Candidates
 
-	outcomes  OutcomeCounts // of the last Find
+	outcomes  NodeOutcomes // of the last Find
 	onOutcome func(n *objects.Node, plan Plan, s NodeOutcome)
 }
 
@@ -79,10 +79,10 @@ func (s *Search) Find(x *objects.Allocation, r Reason, predicates Predicates) (b
 	s.current.begin(s.part, x, r)
 	s.selector.begin(&s.current)
 	s.stats.Searches++
-	s.outcomes = OutcomeCounts{}
+	s.outcomes = NodeOutcomes{}
 	best, ok = s.findOnOneNode(predicates)
 	if !ok && r != ReasonRequiredNode && s.selector.needsOtherNodes() {
-		s.outcomes = OutcomeCounts{}
+		s.outcomes = NodeOutcomes{}
 		best, ok = s.findAcrossNodes(predicates)
 	}
 	best.Outcomes = s.outcomes
@@ -137,7 +137,7 @@ func (s *Search) findOnOneNode(predicates Predicates) (best Plan, ok bool) {
 	ranks := s.rankingFor(x)
 	for index := range s.candidateNodes(ranks) {
 		if ok && best.cost.budgetViolations == 0 &&
-			(s.outcomes[OutcomeCompared] >= s.maxCandidateNodes || s.current.cannotImprove(&best, ranks, index)) {
+			(s.outcomes.Compared >= s.maxCandidateNodes || s.current.cannotImprove(&best, ranks, index)) {
 			break
 		}
 		tryNode(index)
