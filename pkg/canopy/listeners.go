@@ -26,13 +26,8 @@ type listeners struct {
 	grpc, http, admin net.Listener
 }
 
-// openListeners opens all ports, or none.
+// openListeners opens all ports. After an error the caller must close those that are open.
 func (o *Options) openListeners(ctx context.Context) (l listeners, err error) {
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, l.close())
-		}
-	}()
 	if o.AdminAddress != "" {
 		if l.admin, err = o.listenAdmin(o.AdminAddress); err != nil {
 			return l, err
