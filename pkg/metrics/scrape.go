@@ -1,6 +1,8 @@
 package metrics
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"maps"
@@ -12,10 +14,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/klauspost/compress/gzhttp"
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
 	"go.uber.org/zap"
 
 	"github.com/canopy-scheduler/canopy/internal/server/coalesce"
@@ -42,27 +43,28 @@ const maxScrapes = 4
 // came (OBS-64). A partition that does not answer in time is missing, except for its counters, which is counted and
 // logged (OBS-63).
 func (m *Metrics) Handler(c *loop.Cluster) http.Handler {
-	group := &coalesce.Group[[]*dto.MetricFamily]{Pause: gatherPauseFactor}
+	group := &coalesce.Group[encoded]{Pause: gatherPauseFactor}
 	limiter := httpserver.NewResponseLimiter(maxScrapes, new(httpserver.Counts))
 	answer := func(w http.ResponseWriter, r *http.Request) error {
+		timeout := scrapeTimeout(r)
+		scrape, err := group.Do(r.Context(), func(ctx context.Context) (encoded, error) {
+			families, err := m.gather(ctx, c, timeout)
+			process, processErr := m.process.Gather()
+			families = append(families, process...)
+			slices.SortFunc(families, func(a, b *dto.MetricFamily) int { return strings.Compare(a.GetName(), b.GetName()) })
+			scrape, encodeErr := encode(ctx, families)
+			return scrape, errors.Join(err, processErr, encodeErr, ctx.Err())
+		})
+		if err != nil {
+			return err
+		}
 		host, _, _ := net.SplitHostPort(r.RemoteAddr)
 		release, err := limiter.Acquire(r.Context(), host)
 		if err != nil {
 			return err
 		}
 		defer release()
-		timeout := scrapeTimeout(r)
-		families, err := group.Do(r.Context(), func(ctx context.Context) ([]*dto.MetricFamily, error) {
-			families, err := m.gather(ctx, c, timeout)
-			process, processErr := m.process.Gather()
-			families = append(families, process...)
-			slices.SortFunc(families, func(a, b *dto.MetricFamily) int { return strings.Compare(a.GetName(), b.GetName()) })
-			return families, errors.Join(err, processErr, ctx.Err())
-		})
-		if err != nil {
-			return err
-		}
-		encode(w, r, families)
+		send(w, r, scrape)
 		return nil
 	}
 	return promhttp.InstrumentMetricHandler(m.process, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -74,27 +76,63 @@ func (m *Metrics) Handler(c *loop.Cluster) http.Handler {
 	}))
 }
 
-// encode answers with families, in the format and the compression that the headers of the request accept (OBS-65). Its
-// query is left out: the client library would select families by a parameter that REST does not have (OBS-11).
-func encode(w http.ResponseWriter, r *http.Request, families []*dto.MetricFamily) {
-	slot := cpushare.Readers.Acquire(r.Context())
+// textFormat is what Prometheus gets by default.
+var textFormat = expfmt.NewFormat(expfmt.TypeTextPlain)
+
+// encoded is a scrape as text, and compressed.
+type encoded struct{ text, gzipped []byte }
+
+// encode writes families in the text format, and compresses them at the fastest level.
+func encode(ctx context.Context, families []*dto.MetricFamily) (out encoded, err error) {
+	slot := cpushare.Readers.Acquire(ctx)
 	defer slot.Release()
-	source := prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) { return families, nil })
-	text := promhttp.HandlerFor(source, promhttp.HandlerOpts{DisableCompression: true})
-	gzhttp.GzipHandler(text).ServeHTTP(slotWriter{w, slot}, &http.Request{Header: r.Header})
+	var text, gzipped bytes.Buffer
+	z, _ := gzip.NewWriterLevel(&gzipped, gzip.BestSpeed)
+	done := 0
+	for _, f := range families {
+		slot.Yield()
+		if _, err := expfmt.MetricFamilyToText(&text, f); err != nil {
+			return out, err
+		}
+		for ; text.Len()-done >= stepBytes; done += stepBytes {
+			slot.Yield()
+			z.Write(text.Bytes()[done : done+stepBytes]) // to memory, which takes all
+		}
+	}
+	z.Write(text.Bytes()[done:])
+	err = z.Close()
+	return encoded{text.Bytes(), gzipped.Bytes()}, err
 }
 
-// slotWriter releases the slot for each write, which may wait for the client. So other readers have their turn.
-type slotWriter struct {
-	http.ResponseWriter
-	slot *cpushare.Slot
+// stepBytes are compressed, and written, at once.
+const stepBytes = 64 << 10
+
+// send answers with a scrape, which clients share (OBS-65).
+func send(w http.ResponseWriter, r *http.Request, scrape encoded) {
+	w.Header().Set("Content-Type", string(textFormat))
+	w.Header().Set("Vary", "Accept-Encoding")
+	body := scrape.text
+	if acceptsGzip(r.Header.Get("Accept-Encoding")) {
+		w.Header().Set("Content-Encoding", "gzip")
+		body = scrape.gzipped
+	}
+	for step := range slices.Chunk(body, stepBytes) {
+		if _, err := w.Write(step); err != nil {
+			return // the client has left
+		}
+	}
 }
 
-// Write implements io.Writer.
-func (w slotWriter) Write(text []byte) (int, error) {
-	w.slot.Release()
-	defer w.slot.Reacquire()
-	return w.ResponseWriter.Write(text)
+// acceptsGzip reports whether a header Accept-Encoding names gzip without refusing it (RFC 9110, 12.5.3).
+func acceptsGzip(header string) bool {
+	for coding := range strings.SplitSeq(header, ",") {
+		name, parameters, _ := strings.Cut(coding, ";")
+		if strings.EqualFold(strings.TrimSpace(name), "gzip") {
+			weight := strings.TrimSpace(parameters)
+			return !strings.HasPrefix(weight, "q=0") || strings.Trim(weight, "q=0.") != ""
+		}
+	}
+	return false
 }
 
 // gather returns the families of the scheduler, in no order.

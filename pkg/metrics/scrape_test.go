@@ -117,12 +117,27 @@ func TestScrape_IsGzippedOnce(t *testing.T) {
 	})
 }
 
+// A client may refuse gzip.
+func TestScrape_IsGzippedForWhomAcceptsIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := busyFixture(t)
+		for header, want := range map[string]string{
+			"": "", "identity": "", "br, gzip;q=0": "", "gzip; q=0.0": "", "gzip;q=0.05": "gzip", "br, GZIP ;q=0.5": "gzip",
+			"deflate,gzip": "gzip", "gzippy": "",
+		} {
+			out := w.scrape("Accept-Encoding", header)
+			assert.Equal(t, out.Header().Get("Content-Encoding"), want, header)
+			assert.Equal(t, strings.Contains(out.Body.String(), "\n# TYPE"), want == "", header)
+		}
+	})
+}
+
 // Prometheus prefers OpenMetrics, which would rename counters.
 func TestScrape_IsTextInTheFormatOfPrometheus(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := newFixture(t, clusterYAML).scrape("Accept", "application/openmetrics-text;version=1.0.0;q=0.5,"+
 			"text/plain;version=0.0.4;q=0.4,*/*;q=0.1")
-		assert.Equal(t, out.Header().Get("Content-Type"), "text/plain; version=0.0.4; charset=utf-8; escaping=underscores")
+		assert.Equal(t, out.Header().Get("Content-Type"), "text/plain; version=0.0.4; charset=utf-8")
 		assert.Assert(t, strings.Contains(out.Body.String(), "\n# TYPE canopy_events_total counter\n"))
 	})
 }
