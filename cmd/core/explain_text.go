@@ -50,6 +50,9 @@ func printExplanation(out io.Writer, e *explanation) error {
 		e.Priority, amountsText(e.Requested.Map()))
 	if e.State == scheduler.KeyPending {
 		t.line("pending since %s, %s", timeText(e.Since), ageText(e.At.Time().Sub(e.Since.Time())))
+		if e.MaxRunTime > 0 {
+			t.line("may run for %v", time.Duration(e.MaxRunTime))
+		}
 	}
 	t.line("%s", e.Message)
 	if e.ExpectedStart != nil {

@@ -28,8 +28,13 @@ const (
 const (
 	tagConstraint          = "canopy.scheduler/"
 	tagVirtualPlaceholders = "canopy.scheduler/virtual-placeholders"
+	tagMaxRunTime          = "canopy.scheduler/max-run-time"
+	tagStartTime           = "canopy.scheduler/start-time"
 	attributeTaints        = "canopy.scheduler/taints"
 )
+
+// maxRunTimeSeconds is the largest bound that Canopy takes (RUN-1).
+const maxRunTimeSeconds = 87600 * 3600
 
 // partition of everything.
 const partition = "default"
@@ -106,6 +111,12 @@ func tags(p *v1.Pod) map[string]string {
 	if p.Spec.TerminationGracePeriodSeconds != nil {
 		t[common.DomainK8s+common.GroupMeta+
 			"terminationGracePeriodSeconds"] = strconv.FormatInt(*p.Spec.TerminationGracePeriodSeconds, 10)
+	}
+	if deadline := p.Spec.ActiveDeadlineSeconds; deadline != nil {
+		t[tagMaxRunTime] = strconv.FormatInt(min(*deadline, maxRunTimeSeconds), 10) + "s"
+	}
+	if started := p.Status.StartTime; started != nil {
+		t[tagStartTime] = strconv.FormatInt(started.Unix(), 10)
 	}
 	if node := requiredNode(p); node != "" {
 		t[common.DomainYuniKorn+common.KeyRequiredNode] = node

@@ -54,7 +54,7 @@ func (s *Server) closeAll() {
 	s.cancel()
 	s.stopped(nil)
 	if s.term != nil { // what waits for etcd would keep the next term waiting
-		s.closing.err = s.switched.Close()
+		s.closing.err = s.kept.close()
 		if s.store != nil {
 			s.closing.err = errors.Join(s.closing.err, s.store.Close())
 		}
@@ -79,8 +79,12 @@ func (s *Server) closeAll() {
 			s.closing.step("the gRPC server", s.grpc.GracefulStop)
 		})
 	}
+	// before the partitions end
 	if s.stopUsage != nil {
-		s.closing.step("the last sample of usage", s.stopUsage) // before the partitions end
+		s.closing.step("the last sample of usage", s.stopUsage)
+	}
+	if s.kept.stop != nil {
+		s.closing.step("the starts of what runs", s.kept.stop)
 	}
 	s.closing.step("the partitions and the streams of the resource manager", func() {
 		s.proxy.Close()

@@ -6,7 +6,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/ha/election/etcd"
 	"github.com/canopy-scheduler/canopy/internal/ha/etcdstore"
-	"github.com/canopy-scheduler/canopy/internal/server/operators"
+	"github.com/canopy-scheduler/canopy/internal/server/kept"
 )
 
 // etcdStores opens, for a term, what the members of a group share in etcd (HAS-1): nothing is written for an earlier
@@ -28,12 +28,12 @@ func (s *etcdStores) configs(ctx context.Context, epoch int64) (configStore, err
 	return noTypedNil[configStore](etcdstore.Open(ctx, kv, s.options(epoch)))
 }
 
-func (s *etcdStores) operators(ctx context.Context, epoch int64) (*operators.Store, error) {
+func (s *etcdStores) text(ctx context.Context, epoch int64, key string) (kept.Text, error) {
 	kv, err := s.kv()
 	if err != nil {
-		return nil, err
+		return kept.Text{}, err
 	}
-	return etcdstore.OpenOperators(ctx, kv, s.options(epoch))
+	return etcdstore.OpenText(ctx, kv, s.options(epoch), key)
 }
 
 // noTypedNil returns a store as an interface that is nil after an error: a nil *Store would be none.

@@ -45,7 +45,7 @@ type Server struct {
 	users    *usergroup.Resolvers
 	store    configStore  // nil: the history is not stored
 	usage    *usage.Store // nil: usage is not kept
-	switched *operators.Store
+	kept     keptState
 	recorded *recordings
 	groups   *groups
 	listeners
@@ -164,7 +164,7 @@ func (s *Server) open(ctx context.Context) (first *reload.Proposal, err error) {
 	if err = errors.Join(err, ctx.Err()); err != nil {
 		return nil, err
 	}
-	if s.switched, err = o.openOperators(ctx, s.term); err != nil {
+	if s.kept, err = o.openState(ctx, s.term); err != nil {
 		return nil, err
 	}
 	if s.usage, err = o.openUsage(); err != nil {
@@ -186,7 +186,7 @@ func (s *Server) discard(err error) error {
 	if s.usage != nil {
 		err = errors.Join(err, s.usage.Close())
 	}
-	return errors.Join(err, s.switched.Close(), s.listeners.close(), s.page.Close())
+	return errors.Join(err, s.kept.close(), s.listeners.close(), s.page.Close())
 }
 
 // schedule starts the scheduler, with all that observes it.
@@ -196,7 +196,7 @@ func (s *Server) schedule(first *reload.Proposal, m metrics.Options) {
 	s.metrics, s.effectLog = metrics.New(m), effectlog.New(s.log)
 	s.recorded.onFailure = s.effectLog.OnRecording
 	s.operators = operators.New(func(name string) (*loop.Loop, bool) { return s.engine.Cluster().Partition(name) },
-		s.switched)
+		s.kept.operators)
 	s.engine = engine.New(s.engineOptions())
 	s.proxy = rmproxy.New(s.engine, rmproxy.Options{
 		Log: s.log.Named(managersLogger), IgnoreRMConfig: s.opt.Config.exists(), StrictClasses: s.opt.StrictPriorityClasses,
@@ -207,7 +207,7 @@ func (s *Server) schedule(first *reload.Proposal, m metrics.Options) {
 	s.engine.Start(first)
 	s.measure()
 	s.recordUsage()
-	s.keepOperators()
+	s.keepState()
 }
 
 // measure tells the metrics where their numbers are.
@@ -291,7 +291,7 @@ func (s *Server) engineOptions() engine.Options {
 		Reload:      reload.Options{Bounds: s.opt.bounds(), MaxGenerations: s.opt.Config.History, OnInForce: s.onInForce()},
 		Loop: loop.Options{
 			Now: s.opt.Now, Lifetimes: s.opt.lifetimes(), AuditEvery: orDefault(s.opt.AuditInterval, time.Minute),
-			DecisionMeter: s.metrics.DecisionMeter, FirstCommands: s.firstOperators, Recorder: s.recorded.recorder(),
+			DecisionMeter: s.metrics.DecisionMeter, FirstCommands: s.firstCommands, Recorder: s.recorded.recorder(),
 			OnAudit: func(partition string, a loop.Audit) { s.effectLog.OnAudit(partition, a.Checked, a.Took, a.Err) },
 			OnRecovered: func(partition string, r loop.Recovery) {
 				s.effectLog.OnRecovered(partition, r.Reported, r.Took, r.Bounded)

@@ -32,14 +32,24 @@ func (s *Server) recordUsage() {
 		return
 	}
 	r := usage.NewRecorder(s.usage, s.opt.Usage.Interval, s.opt.now, s.log.Named(usageLogger))
-	// A partition that is stuck must not use the time up that Close has.
-	r.LastTimeout = min(lastSampleTimeout, cmp.Or(s.opt.CloseTimeout, defaultCloseTimeout)/8)
+	r.LastTimeout = s.opt.lastReadTimeout()
+	s.stopUsage = goUntilStopped(func(ctx context.Context) { r.Run(ctx, s.usageSnapshots) })
+}
+
+// lastReadTimeout bounds the time for which Close waits for a last state of the partitions: one that is stuck must not
+// use the time up that Close has.
+func (o *Options) lastReadTimeout() time.Duration {
+	return min(lastSampleTimeout, cmp.Or(o.CloseTimeout, defaultCloseTimeout)/8)
+}
+
+// goUntilStopped runs do until stop is called, which waits for its end.
+func goUntilStopped(do func(ctx context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
-	var sampling sync.WaitGroup
-	sampling.Go(func() { r.Run(ctx, s.usageSnapshots) })
-	s.stopUsage = func() {
+	var running sync.WaitGroup
+	running.Go(func() { do(ctx) })
+	return func() {
 		cancel()
-		sampling.Wait()
+		running.Wait()
 	}
 }
 

@@ -41,6 +41,8 @@ func setOtherValue(t *testing.T, v reflect.Value) {
 			v.SetInt(v.Int() + 1)
 		case reflect.Uint8, reflect.Uint64:
 			v.SetUint(v.Uint() + 1)
+		case reflect.Struct:
+			setOtherValue(t, v.Field(0))
 		default:
 			t.Fatalf("no other value for a %s", v.Type())
 		}

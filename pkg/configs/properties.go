@@ -20,6 +20,9 @@ const (
 	QuotaPreemptionDelayProperty = "quota.preemption.delay"
 	BackoffProperty              = "application.unschedasks.backoff"
 	ExistingLeavesProperty       = "childtemplate.existing"
+	RunTimeDefaultProperty       = "runtime.default"
+	RunTimeMaxProperty           = "runtime.max"
+	RunTimeEnforceProperty       = "runtime.enforce"
 )
 
 // Settings are the parsed properties of a queue (QUE-7). The table of properties has an entry for each field.
@@ -41,9 +44,25 @@ type Settings struct {
 	UnschedAskBackoff       uint64        // 0: off
 	UnschedAskBackoffDelay  time.Duration
 	UpdatesLeaves           bool
+	RunTime                 RunTime
 	// Properties are all properties as text, inherited and unknown ones included, for REST. The map is immutable.
 	Properties map[string]string
 }
+
+// RunTime bounds how long allocations of a leaf run (RUN-2).
+type RunTime struct {
+	Default  time.Duration // of an ask without a wish; 0: Max
+	Max      time.Duration // of every ask; 0: none
+	Cut      bool          // an ask with a longer wish has Max; false: it is rejected
+	Enforced bool          // after the bound and Grace an allocation is released
+	Grace    time.Duration
+}
+
+// The bounds of a run time that is written down (RUN-1).
+const (
+	MinRunTime = time.Second
+	MaxRunTime = 10 * 365 * 24 * time.Hour
+)
 
 // Property describes a property of queues: reading, hints, schema, inheritance, difference and documents derive from
 // it.
@@ -132,6 +151,22 @@ var properties = []Property{
 	duration(Property{Name: "application.unschedasks.backoff.delay", Default: "30s", Words: []string{"30s"},
 		Sentence: "A setting of YuniKorn without effect."},
 		func(s *Settings) *time.Duration { return &s.UnschedAskBackoffDelay }),
+	runTime(Property{Name: RunTimeDefaultProperty, Words: []string{"1h", "0s"},
+		Sentence: "How long an allocation runs at most whose ask does not say it; 0s: runtime.max."},
+		func(s *Settings) *time.Duration { return &s.RunTime.Default }),
+	runTime(Property{Name: RunTimeMaxProperty, Words: []string{"24h", "0s"},
+		Sentence: "How long any allocation runs at most; 0s: no bound."},
+		func(s *Settings) *time.Duration { return &s.RunTime.Max }),
+	flag(Property{Name: "runtime.excess", Words: []string{"reject", "cut"}, Default: "reject",
+		Sentence: "Whether an ask that wishes to run longer than runtime.max is rejected, or gets that bound."},
+		func(s *Settings) *bool { return &s.RunTime.Cut }, "cut"),
+	flag(Property{Name: RunTimeEnforceProperty, Words: []string{"true", "false"}, Default: "false",
+		Sentence: "Whether an allocation is released that runs longer than its bound."},
+		func(s *Settings) *bool { return &s.RunTime.Enforced }, "true"),
+	duration(Property{Name: "runtime.grace", Default: "30s", Words: []string{"30s", "0s"},
+		Sentence: "How long an allocation may run on after its bound before it is released.",
+		Accepted: "a duration, such as 30s or 0s"},
+		func(s *Settings) *time.Duration { return &s.RunTime.Grace }),
 	flag(Property{Name: ExistingLeavesProperty, Words: []string{"keep", "update"}, Default: "keep",
 		Sentence: "Whether dynamic leaves that exist get a changed child template."},
 		func(s *Settings) *bool { return &s.UpdatesLeaves }, "update"),
@@ -190,6 +225,15 @@ func duration(p Property, field func(*Settings) *time.Duration) Property {
 	return scalar(p, field, func(text string) (time.Duration, bool) {
 		d, err := time.ParseDuration(text)
 		return d, err == nil && d >= least
+	})
+}
+
+// runTime completes the entry of a property with a bound of run times, which children inherit; 0s: none.
+func runTime(p Property, field func(*Settings) *time.Duration) Property {
+	p.Default, p.Inherited, p.Accepted = "0s", AnyValue, "a duration from 1s to 87600h, or 0s for none"
+	return scalar(p, field, func(text string) (time.Duration, bool) {
+		d, err := time.ParseDuration(text)
+		return d, err == nil && (d == 0 || d >= MinRunTime && d <= MaxRunTime)
 	})
 }
 

@@ -15,7 +15,8 @@ import (
 
 func TestSettings_Defaults(t *testing.T) {
 	assert.DeepEqual(t, DefaultSettings(), Settings{
-		PreemptionDelay: 30 * time.Second, UnschedAskBackoffDelay: 30 * time.Second, Properties: map[string]string{},
+		PreemptionDelay: 30 * time.Second, UnschedAskBackoffDelay: 30 * time.Second,
+		RunTime: RunTime{Grace: 30 * time.Second}, Properties: map[string]string{},
 	})
 }
 
@@ -75,6 +76,12 @@ func TestSettings_ReadFromProperties(t *testing.T) {
 			want(func(s *Settings) { s.UpdatesLeaves = true })},
 		{"a child template reaches new leaves only", ExistingLeavesProperty, "keep", DefaultSettings()},
 		{"a template cannot be applied", ExistingLeavesProperty, "apply", DefaultSettings()},
+		{"a run time", RunTimeMaxProperty, "24h", want(func(s *Settings) { s.RunTime.Max = 24 * time.Hour })},
+		{"no run time", RunTimeMaxProperty, "0s", DefaultSettings()},
+		{"a run time below a second is malformed", RunTimeDefaultProperty, "999ms", DefaultSettings()},
+		{"a run time above ten years is malformed", RunTimeMaxProperty, "87601h", DefaultSettings()},
+		{"longer wishes are cut, in any case", "runtime.excess", "Cut", want(func(s *Settings) { s.RunTime.Cut = true })},
+		{"a grace of zero", "runtime.grace", "0s", want(func(s *Settings) { s.RunTime.Grace = 0 })},
 		{"an empty text is the default", PriorityPolicyProperty, "", DefaultSettings()},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -87,7 +94,8 @@ func TestSettings_ReadFromProperties(t *testing.T) {
 
 // Each field of Settings has an entry whose default and words are legal, and whose default has no effect.
 func TestProperties_DescribeEveryField(t *testing.T) {
-	assert.Equal(t, len(properties), reflect.TypeFor[Settings]().NumField()-1, "Properties itself has no entry")
+	fields := reflect.TypeFor[Settings]().NumField() - 1 + reflect.TypeFor[RunTime]().NumField() - 1
+	assert.Equal(t, len(properties), fields, "Properties itself has no entry, RunTime one for each of its fields")
 	for _, p := range Properties() {
 		for _, text := range append(p.Words, p.Default) {
 			assert.Assert(t, p.Accepts(text), "%s: %q", p.Name, text)

@@ -60,6 +60,8 @@ var (
 		"state")
 	oldestUnconfirmed = gauge("canopy_preemption_oldest_unconfirmed_seconds",
 		"Age of the oldest preemption of a victim that is not confirmed; 0: there is none.", "partition")
+	overruns = counter("canopy_run_time_releases_total",
+		"Allocations that ran for longer than their bound, and were released.", "partition")
 	unknownConfirmations = counter("canopy_preemption_unknown_confirmations_total",
 		"Confirmations of preemptions of unknown allocations.", "partition")
 	preemptionCycles = counter("canopy_preemption_cycles_total",
@@ -105,7 +107,7 @@ var families = []*family{
 	asksPending, orphaned, backedOff, backedOffUntil, allocations, commandsRejected, queuesViolatingQuota,
 	nodesOvercommitted,
 	preemptions, victims, nominations, nominationsEnded, unconfirmed, overdue, overdueTotal, nodeRefusals,
-	oldestUnconfirmed, unknownConfirmations,
+	oldestUnconfirmed, unknownConfirmations, overruns,
 	preemptionCycles, coolDowns, expectedStarts, expectedStartError, lostSteps,
 	scrapesMissed, eventsAdded, eventsRemembered, eventStreams, eventReadersDropped,
 	connections, connectionsRefused, connectionsEvicted, connectionsStalled, largeAnswers, largeRefused, parametersIgnored,

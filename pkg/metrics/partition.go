@@ -15,6 +15,7 @@ func writePartition(to partitionWriter, s *scheduler.Snapshot) {
 	writeBackedOff(to, s.Refused, "refused")
 	writeBackedOff(to, s.NoVictims, "no-victims")
 	to.value(unknownConfirmations, float64(s.UnknownConfirmations))
+	to.value(overruns, float64(s.Overruns))
 	for _, p := range s.CoolDowns {
 		to.count(coolDowns, 1, string(p.A), string(p.B))
 	}

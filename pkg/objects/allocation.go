@@ -33,6 +33,11 @@ type AskDetails struct {
 	RequiredNode NodeID            // the only node on which it may be placed; empty: any
 	Constraints  *AskConstraints   `recording:"-"` // as parsed from Tags; nil: none
 	Tags         map[string]string // as sent; read-only
+
+	// MaxRunTime is the bound that the ask or its application wishes, as read from their tags; 0: none (RUN-1).
+	MaxRunTime time.Duration `recording:"-"`
+	// Started is the time from which the bound of a reported allocation counts; zero: it was not reported (RUN-7).
+	Started Timestamp `recording:"-"`
 }
 
 // AskConstraints are the constraints of an ask, which many asks share. It is immutable.
@@ -43,10 +48,22 @@ type AskConstraints struct {
 
 // NewAskDetails returns the details of an ask; nil if it has none.
 func NewAskDetails(d AskDetails) *AskDetails {
-	if d.TaskGroup == "" && d.RequiredNode == "" && d.Constraints == nil && len(d.Tags) == 0 {
+	if d.TaskGroup == "" && d.RequiredNode == "" && d.Constraints == nil && len(d.Tags) == 0 && d.MaxRunTime == 0 &&
+		d.Started.IsZero() {
 		return nil
 	}
 	return &d
+}
+
+// with returns the ask with details that change has changed.
+func (a *Ask) with(change func(*AskDetails)) *Ask {
+	changed, details := *a, AskDetails{}
+	if a.Details != nil {
+		details = *a.Details
+	}
+	change(&details)
+	changed.Details = NewAskDetails(details)
+	return &changed
 }
 
 // TaskGroup is the gang that the ask belongs to; empty: none.
@@ -104,21 +121,33 @@ func (a *Ask) Tags() map[string]string {
 
 // WithTags is the ask with other tags.
 func (a *Ask) WithTags(tags map[string]string) *Ask {
-	changed := *a
-	details := AskDetails{TaskGroup: a.TaskGroup(), RequiredNode: a.RequiredNode(), Tags: tags}
-	if a.Details != nil {
-		details.Constraints = a.Details.Constraints
-	}
-	changed.Details = NewAskDetails(details)
-	return &changed
+	return a.with(func(d *AskDetails) { d.Tags = tags })
 }
 
 // WithConstraints is the ask with other constraints; nil: none.
 func (a *Ask) WithConstraints(c *AskConstraints) *Ask {
-	changed := *a
-	changed.Details = NewAskDetails(AskDetails{TaskGroup: a.TaskGroup(), RequiredNode: a.RequiredNode(), Constraints: c,
-		Tags: a.Tags()})
-	return &changed
+	return a.with(func(d *AskDetails) { d.Constraints = c })
+}
+
+// MaxRunTime is the bound that the ask or its application wishes; 0: none.
+func (a *Ask) MaxRunTime() time.Duration {
+	if a.Details == nil {
+		return 0
+	}
+	return a.Details.MaxRunTime
+}
+
+// WithRunTime is the ask with a wished bound, 0: none, and with the time of Started.
+func (a *Ask) WithRunTime(bound time.Duration, started Timestamp) *Ask {
+	return a.with(func(d *AskDetails) { d.MaxRunTime, d.Started = bound, started })
+}
+
+// Started is the time from which the bound of a reported allocation counts; zero: it was not reported.
+func (a *Ask) Started() Timestamp {
+	if a.Details == nil {
+		return 0
+	}
+	return a.Details.Started
 }
 
 // Timestamp is a time with the precision of a nanosecond, in a third of the bytes of time.Time. The

@@ -19,7 +19,7 @@ import (
 // each of them 16 bytes.
 func TestAsk_SizeClasses(t *testing.T) {
 	assert.Equal(t, unsafe.Sizeof(Ask{}), uintptr(80))
-	assert.Equal(t, unsafe.Sizeof(AskDetails{}), uintptr(48))
+	assert.Equal(t, unsafe.Sizeof(AskDetails{}), uintptr(64))
 	assert.Equal(t, unsafe.Sizeof(Allocation{}), uintptr(80))
 	assert.Equal(t, unsafe.Sizeof(AskGroup{}), uintptr(152))
 }

@@ -23,7 +23,7 @@ func CancelApplication(p *Partition, a *Application, now time.Time) (withdrawn, 
 		switch {
 		case x.Pending():
 			withdrawn = append(withdrawn, x)
-		case !p.Preempting(x) && !p.gangs.isEnding(x):
+		case !p.Preempting(x) && !Ending(p, x):
 			running = append(running, x)
 		}
 	}

@@ -29,7 +29,7 @@ func (l GangLedger) Replace(x, y *Allocation, n *Node) {
 	if n != y.node {
 		l.hold(x, n, 1)
 	}
-	l.p.journal.post(Change{Kind: PlaceholderEnding, Ask: y})
+	l.p.journal.post(Change{Kind: EndOrdered, Ask: y})
 	l.p.journal.post(Change{Kind: ReplacementAdded, Ask: x})
 }
 
@@ -37,7 +37,7 @@ func (l GangLedger) Replace(x, y *Allocation, n *Node) {
 func (l GangLedger) TimeOut(y *Allocation) {
 	l.p.gangs.ending[y] = endingPlaceholder{timedOut: true}
 	y.app.gang.CountEnding(1)
-	l.p.journal.post(Change{Kind: PlaceholderEnding, Ask: y})
+	l.p.journal.post(Change{Kind: EndOrdered, Ask: y})
 	l.countTimeOut(y)
 	l.p.reindex(y.app)
 }

@@ -62,9 +62,9 @@ const (
 	AllocationTagged   // the tags of ask changed
 	PreemptionMarked   // ask is marked for preemption, or its mark is overdue
 	PreemptionUnmarked // ask is no longer marked so
+	EndOrdered         // the release of ask is ordered, other than by preemption
 
 	// Changes of gangs.
-	PlaceholderEnding // the release of the placeholder ask is ordered, other than by preemption
 	ReplacementAdded  // ask will be placed when the release of its placeholder is confirmed
 	ReplacementEnded  // it will not, or is being placed
 	Replaced          // ask was placed because a placeholder has ended
@@ -90,6 +90,7 @@ const (
 	QueuePreemptingChanged // what is preempting in queue and in each queue above
 	QueueRunningChanged    // the number of running applications of queue
 	QueueSettingsChanged   // queue is new, or its settings changed
+	RunTimesChanged        // how long its allocations may run
 	QueueChanged           // queue was removed, or something else that REST shows of it changed
 	QueueStateChanged      // queue was created, removed, drained or restored: to
 	QuotasChanged          // tags of an application changed the quotas of the dynamic leaf queue

@@ -220,6 +220,7 @@ func (p *Partition) register(x *Allocation) {
 // unregister removes x from its application and the partition. Requires: it counts in no total.
 func (p *Partition) unregister(x *Allocation) {
 	p.Gangs().removed(x)
+	delete(p.marks.ending, x)
 	p.postClassUsage(x, -1)
 	p.classNumbers.release(x.key.ClassID)
 	delete(p.allocations, x.Key())

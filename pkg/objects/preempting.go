@@ -17,6 +17,7 @@ type marks struct {
 	preempting map[*Allocation]preemptionMark // marked for preemption, not released
 	nominated  map[*Allocation]nomination     // pending, nominated for a node
 	nominees   []*Allocation                  // the nominated asks, in the order of their nomination
+	ending     map[*Allocation]struct{}       // whose release is ordered for another reason; nil: none ever was
 
 	reservations reservations
 }

@@ -132,6 +132,9 @@ func (q *Queue) Draining() bool { return q.draining }
 // Settings are the properties of q, inherited ones included.
 func (q *Queue) Settings() configs.Settings { return q.conf.Settings }
 
+// RunTime bounds how long the allocations of q run. It is read for every placement. Read-only.
+func (q *Queue) RunTime() *configs.RunTime { return &q.conf.Settings.RunTime }
+
 // Max is the configured max of q itself; a missing resource is unlimited. Root has none: its max is
 // the capacity of the cluster (QUO-4).
 func (q *Queue) Max() resources.Limit { return q.conf.Max }

@@ -125,6 +125,7 @@ func (r *reload) changeSettings(at int, conf *configs.Queue, managed bool) {
 	if !q.conf.ChildTemplate.Equal(conf.ChildTemplate) || q.conf.UpdatesLeaves != conf.UpdatesLeaves {
 		r.templatesChanged = append(r.templatesChanged, q)
 	}
+	runTime := q.conf.RunTime
 	q.setConf(conf)
 	q.managed = managed
 	if managed && q.draining {
@@ -133,6 +134,9 @@ func (r *reload) changeSettings(at int, conf *configs.Queue, managed bool) {
 	}
 	p.internNames(q)
 	p.journal.post(Change{Kind: QueueSettingsChanged, Queue: q})
+	if q.conf.RunTime != runTime {
+		p.journal.post(Change{Kind: RunTimesChanged, Queue: q})
+	}
 	m.reorder = m.reorder || before.leaf != q.policy.leaf || before.sort != q.policy.sort ||
 		before.prioritySort != q.policy.prioritySort || q.policy.sort == policies.Fair && guaranteeChanged
 	if m.reorder {

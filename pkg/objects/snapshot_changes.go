@@ -33,7 +33,7 @@ func (s *snapshotChanges) allocation(x *Allocation) {
 func (*snapshotChanges) Wants() ChangeSet {
 	return 1<<AskAdded | 1<<AskRemoved | 1<<NominationAdded | 1<<NominationRemoved | 1<<ReservationAdded |
 		1<<ReservationEnded | 1<<WaitingStateChanged | 1<<AllocationPosted | 1<<AllocationUnposted | 1<<AllocationResized |
-		1<<AllocationTagged | 1<<PreemptionMarked | 1<<PreemptionUnmarked | 1<<PlaceholderEnding | 1<<ReplacementAdded |
+		1<<AllocationTagged | 1<<PreemptionMarked | 1<<PreemptionUnmarked | 1<<EndOrdered | 1<<ReplacementAdded |
 		1<<ReplacementEnded | 1<<GangCountsChanged | 1<<NodeAdded | 1<<NodeRemoved | 1<<NodeUsageChanged |
 		1<<SchedulabilityChanged | 1<<NodeAttributesChanged | 1<<NodeBudgetsChanged | 1<<CapacityChanged |
 		1<<QueueSettingsChanged | 1<<QueueChanged | 1<<QuotasChanged | 1<<AccountMembersChanged | 1<<AccountUsageChanged |
@@ -50,7 +50,7 @@ func (s *snapshotChanges) On(c *Change) {
 		s.watch.addNode(c.Node)
 	case AskAdded, AskRemoved, NominationAdded, NominationRemoved, ReservationAdded, ReservationEnded,
 		WaitingStateChanged, AllocationPosted, AllocationUnposted, AllocationResized, AllocationTagged, PreemptionMarked,
-		PreemptionUnmarked, PlaceholderEnding, ReplacementAdded, ReplacementEnded:
+		PreemptionUnmarked, EndOrdered, ReplacementAdded, ReplacementEnded:
 		s.allocation(c.Ask)
 	case QueueSettingsChanged, QueueChanged, QuotasChanged, CapacityChanged: // REST shows the capacity as the max of root
 		s.watch.addQueue(c.Queue)

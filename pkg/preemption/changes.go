@@ -118,7 +118,7 @@ func (c *changes) askRemoved(x *objects.Allocation, from *objects.AskGroup) {
 // nor what is above it: a dynamic leaf, whose quotas tags change, has no enforced max.
 func (*changes) Wants() objects.ChangeSet {
 	return 1<<objects.AskAdded | 1<<objects.AskRemoved | 1<<objects.NominationEnded | 1<<objects.PreemptionMarked |
-		1<<objects.PreemptionUnmarked | 1<<objects.PlaceholderEnding | 1<<objects.AskGroupHeld |
+		1<<objects.PreemptionUnmarked | 1<<objects.EndOrdered | 1<<objects.AskGroupHeld |
 		1<<objects.NodeUsageChanged | 1<<objects.SchedulabilityChanged | 1<<objects.NodeAttributesChanged |
 		1<<objects.QuotasChanged | 1<<objects.ApplicationMoved | 1<<objects.MayPreemptChanged |
 		1<<objects.MayBeAllocatedChanged | 1<<objects.ApplicationRemoved | 1<<objects.RunningChanged |
@@ -134,7 +134,7 @@ func (c *changes) On(was *objects.Change) {
 		objects.ApplicationMoved, objects.ApplicationRemoved, objects.RunningChanged, objects.FirstStartingChanged,
 		objects.Rebuilding:
 		c.generation++
-	case objects.PlaceholderEnding: // no ending placeholder is a victim, so a victim unit may be complete without it
+	case objects.EndOrdered: // what ends already is no victim, so a victim unit may be complete without it
 		c.generation++
 	case objects.AskAdded:
 		c.askAdded(was.Ask, was.Position)

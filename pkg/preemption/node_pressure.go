@@ -68,7 +68,7 @@ func (eng *Engine) endGraces(now time.Time) {
 func (eng *Engine) relieveNodePressure(n *objects.Node, now time.Time) {
 	nodeLoad := victim.NodeLoad{Total: eng.part.Amounts(n.Total()), Available: eng.part.Amounts(n.Available())}
 	for _, y := range n.Allocations() {
-		if eng.part.Preempting(y) || eng.part.Gangs().Ending(y) {
+		if eng.part.Preempting(y) || objects.Ending(eng.part, y) {
 			nodeLoad.Available = nodeLoad.Available.Add(y.Ask().Amounts)
 		} else {
 			nodeLoad.Allocations = append(nodeLoad.Allocations, y.Ask())

@@ -30,7 +30,7 @@ func (eng *Engine) Evict(victims []*objects.Allocation, cause string, now time.T
 func (eng *Engine) Drain(n *objects.Node, now time.Time) (found, left bool) {
 	var order []*objects.Allocation
 	for x := range n.EachAllocation {
-		if x.Ask().RequiredNode() == "" && !eng.part.Preempting(x) && !eng.part.Gangs().Ending(x) {
+		if x.Ask().RequiredNode() == "" && !eng.part.Preempting(x) && !objects.Ending(eng.part, x) {
 			order = append(order, x)
 		}
 	}

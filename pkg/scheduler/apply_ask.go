@@ -40,6 +40,9 @@ func (c *Core) submitAskOfClass(priorityClass string, now time.Time, ask *object
 	}
 	var x *objects.Allocation
 	if err == nil {
+		ask, err = c.withRunTime(ask)
+	}
+	if err == nil {
 		x, err = c.part.AddAskWithClass(priorityClass, ask, now)
 	}
 	if err != nil {
@@ -133,9 +136,10 @@ func (c *Core) reportAllocation(now time.Time, m ReportAllocation) {
 			true})
 		return
 	}
-	var unreadable error
+	var unreadable, badRunTime, badStart error
 	if !known {
 		ask, unreadable = c.withConstraints(ask) // it runs whatever they say
+		ask, badRunTime, badStart = c.withReportedRunTime(ask)
 	}
 	err := wellFormed(ask)
 	if known {
@@ -149,7 +153,10 @@ func (c *Core) reportAllocation(now time.Time, m ReportAllocation) {
 		c.holdOrphan(m, err)
 		return
 	}
+	c.runTimes.OnReported(ask.Key)
 	c.emitRefused(Refused{Subject: "constraints of allocation " + string(ask.Key), Key: ask.Key, App: ask.App}, unreadable)
+	c.emitRefused(Refused{Subject: "run time of allocation " + string(ask.Key), Key: ask.Key, App: ask.App}, badRunTime)
+	c.emitRefused(Refused{Subject: "start of allocation " + string(ask.Key), Key: ask.Key, App: ask.App}, badStart)
 	c.emitStateChanges()
 	c.emitAllocated(x.Ask(), nodeID)
 	gangscheduling.KeepDomain(c.part, x.Application())

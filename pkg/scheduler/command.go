@@ -5,6 +5,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/gangs"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/runtimes"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
@@ -164,6 +165,10 @@ type (
 	// none.
 	RestoreOperators struct{ State OperatorState }
 
+	// RestoreStarts says when allocations have begun to run that a former process has stored. It precedes the reports of
+	// the RM (RUN-7). Effect: none.
+	RestoreStarts struct{ Starts []runtimes.Start }
+
 	// Wake serves the deadlines that are due, as every other command does first. Effect: ApplicationUpdated
 	// for applications that complete or are dropped from memory, Released for placeholders that are no
 	// longer needed, AskTimedOut for asks that end with their gang.
@@ -190,6 +195,7 @@ func (ReleaseForeign) command()     {}
 func (SetListening) command()       {}
 func (Operate) command()            {}
 func (RestoreOperators) command()   {}
+func (RestoreStarts) command()      {}
 func (Wake) command()               {}
 
 // ReleaseScope says what a Release is about. What is outside of it stays, without an effect (ASK-61).

@@ -13,6 +13,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
 	"github.com/canopy-scheduler/canopy/pkg/refusals"
 	"github.com/canopy-scheduler/canopy/pkg/reservation"
+	"github.com/canopy-scheduler/canopy/pkg/runtimes"
 )
 
 // Core is the scheduler of one partition. It is not safe for concurrent use: the goroutine of package loop
@@ -39,6 +40,7 @@ type Core struct {
 
 	preemption   *preemption.Engine
 	reservations *reservation.Engine
+	runTimes     *runtimes.Engine
 	gangs        *gangscheduling.Gangs
 	nodes        *nodeselection.Nodes
 	constraints  constraintCache
@@ -72,6 +74,7 @@ func NewWith(conf configs.Partition, oracle *objects.Oracle, opt objects.Options
 	c.newPartition(conf)
 	c.preemption = preemption.New(c.part, opt, engineHost{nodeHost{c}})
 	c.reservations = reservation.New(c.part, reservationHost{nodeHost{c}})
+	c.runTimes = runtimes.New(c.part)
 	c.watch()
 	c.SetOracle(oracle)
 	return c
@@ -155,7 +158,8 @@ func (c *Core) NextDeadline() (time.Time, bool) {
 	if c.notListening {
 		return t, ok // Schedule serves the other deadlines, and decides nothing now
 	}
-	for _, next := range [...]func() (time.Time, bool){c.preemption.NextDeadline, c.reservations.NextDeadline} {
+	for _, next := range [...]func() (time.Time, bool){c.preemption.NextDeadline, c.reservations.NextDeadline,
+		c.runTimes.NextDeadline} {
 		if at, due := next(); due && (!ok || at.Before(t)) {
 			t, ok = at, true
 		}
@@ -168,7 +172,7 @@ func (c *Core) NextDeadline() (time.Time, bool) {
 
 // Check verifies that the accounting is consistent, and that what preemption keeps agrees with it.
 func (c *Core) Check() error {
-	return errors.Join(c.part.Check(), c.preemption.Check())
+	return errors.Join(c.part.Check(), c.preemption.Check(), c.runTimes.Check())
 }
 
 // Partition is the state. It may be read only while neither Step nor Schedule runs.
@@ -183,6 +187,7 @@ func (c *Core) serveDeadlines(now time.Time) {
 			fmt.Sprintf("application %s completes without its placeholders", x.Ask().App)})
 	}
 	c.emitStateChanges()
+	c.runTimes.Advance(now)
 	c.preemption.ServeDeadlines(now)
 	c.waiting.serveDeadline(now)
 	c.reservations.ServeDeadlines(now)
@@ -195,6 +200,7 @@ func (c *Core) serveDeadlines(now time.Time) {
 
 // finishStep updates the state that NextDeadline depends on.
 func (c *Core) finishStep(now time.Time) {
+	c.runTimes.Refresh()
 	c.emitOvercommitted()
 	c.preemption.FinishStep(now)
 }
@@ -244,6 +250,7 @@ func (c *Core) apply(now time.Time, cmd Command) {
 		c.oracleRetryAt, c.waiting, c.refusals = time.Time{}, waitingReport{}, refusals.Tracker{}
 		c.preemption.Reset(c.part, now)
 		c.reservations.Reset(c.part)
+		c.runTimes.Reset(c.part)
 		c.watch()
 		c.emit(PartitionReset(m))
 	case AddNode:
@@ -282,6 +289,8 @@ func (c *Core) apply(now time.Time, cmd Command) {
 		c.operate(now, m)
 	case RestoreOperators:
 		c.restoreOperators(m.State)
+	case RestoreStarts:
+		c.runTimes.Restore(m.Starts)
 	case SetListening:
 		c.setListening(m.Listening, now)
 	case Wake:

@@ -10,6 +10,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
 	"github.com/canopy-scheduler/canopy/pkg/quota"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/runtimes"
 )
 
 // Explanation is the state of an ask or allocation and, for a pending ask, why it is not placed, with
@@ -33,6 +34,7 @@ type Explanation struct {
 	Requested    resources.Amounts `json:"resource"`
 	Since        objects.Timestamp `json:"since,omitzero"`   // when the state began
 	Node         objects.NodeID    `json:"nodeID,omitempty"` // the node of the allocation, or the nominated one
+	runtimes.Run
 
 	// The following fields are for pending asks.
 
@@ -165,6 +167,7 @@ func (c *Core) explain(e *Explanation, x *objects.Allocation, now time.Time) {
 	ask, a := x.Ask(), x.Application()
 	e.App, e.User, e.Groups, e.Queue, e.Priority = a.ID(), a.User().Name, a.User().Groups, a.Queue().Path(), ask.Priority
 	e.Placeholder, e.RequiredNode, e.Requested = ask.Placeholder, ask.RequiredNode(), ask.Amounts
+	e.Run = c.runTimes.Run(x)
 	if !x.Pending() {
 		e.State, e.Since, e.Node = KeyAllocated, objects.TimestampOf(x.BoundAt()), x.Node().ID()
 		if at, _ := c.part.PreemptingSince(x); !at.IsZero() {

@@ -24,7 +24,7 @@ func (e *Explanation) String() string {
 		}
 		return fmt.Sprintf("it is an allocation of another scheduler, on node %s", e.Node)
 	case KeyAllocated:
-		return fmt.Sprintf("it runs on node %s since %s", e.Node, e.Since.Time().Format(time.RFC3339))
+		return fmt.Sprintf("it runs on node %s since %s%s", e.Node, e.Since.Time().Format(time.RFC3339), e.Run.Text())
 	case KeyPreempting:
 		return fmt.Sprintf("it was preempted at %s, and is still on node %s", e.Since.Time().Format(time.RFC3339), e.Node)
 	}

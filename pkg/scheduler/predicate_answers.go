@@ -47,7 +47,7 @@ func (a predicateAnswers) remember(x *objects.Allocation, n *objects.Node, accep
 // Wants leaves out the changes that are about no node, follow from a command about it, or change its usage too.
 func (predicateAnswers) Wants() objects.ChangeSet {
 	return 1<<objects.NodeUsageChanged | 1<<objects.NodeRemoved | 1<<objects.PreemptionMarked |
-		1<<objects.PlaceholderEnding | 1<<objects.AllocationTagged
+		1<<objects.EndOrdered | 1<<objects.AllocationTagged
 }
 
 // On implements objects.Consumer.
@@ -58,7 +58,7 @@ func (a predicateAnswers) On(c *objects.Change) {
 	switch c.Kind {
 	case objects.NodeUsageChanged, objects.NodeRemoved:
 		delete(a, c.Node)
-	case objects.PreemptionMarked, objects.PlaceholderEnding, objects.AllocationTagged:
+	case objects.PreemptionMarked, objects.EndOrdered, objects.AllocationTagged:
 		delete(a, c.Ask.Node())
 	}
 }

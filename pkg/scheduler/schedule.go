@@ -69,7 +69,7 @@ func (c *Core) routineAt(now time.Time) bool {
 			c.routineUntil = now.Add(maxRoutine)
 		}
 	}
-	return c.routine && now.Before(c.routineUntil)
+	return c.routine && now.Before(c.routineUntil) && !c.runTimes.Advance(now)
 }
 
 // beginRun does what precedes the decisions of a run that is not routine.
@@ -78,6 +78,7 @@ func (c *Core) beginRun(now time.Time) {
 	c.serveDeadlines(now)
 	c.recordFirstUse(now)
 	if !c.notListening {
+		c.runTimes.EndOverdue(c.releaseOverrun)
 		c.preemption.BeginRun(now)
 		c.reservations.BeginRun(now)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
 	"github.com/canopy-scheduler/canopy/pkg/quota"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/runtimes"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
@@ -44,6 +45,7 @@ type Snapshot struct {
 	Allocations          int
 	Orphaned             int       // allocations on nodes that their applications have not taken
 	UnknownConfirmations uint64    // see Preemptions
+	Overruns             uint64    // allocations that were released because they ran for too long (RUN-5)
 	Refused              BackedOff // asks
 	NoVictims            BackedOff // ask groups
 }
@@ -122,9 +124,10 @@ type AllocationView struct {
 	Reserved   objects.NodeID // the node that the ask has reserved; empty: none
 	ReservedAt time.Time      // zero: it has reserved none
 
-	Ending   bool                  // a placeholder whose release is ordered, other than by preemption
 	Waiting  objects.WaitingReport // of a pending ask: what was last reported to the RM
 	Replaces objects.AllocationKey // of a pending ask: the placeholder that it replaces; empty: none
+
+	Run runtimes.Run // how long it may run, and whether its release is ordered
 
 	BoundAt         time.Time
 	SchedulingDelay time.Duration // from the creation of the ask, or of its application if that was later, to BoundAt

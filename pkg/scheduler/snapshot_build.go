@@ -8,6 +8,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/persistent"
 	"github.com/canopy-scheduler/canopy/pkg/quota"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/runtimes"
 )
 
 // Snapshot returns the current state. The cost grows with what has changed since the last Snapshot and was
@@ -78,6 +79,7 @@ func (c *Core) snapshotOf(now time.Time, root *QueueView, nodes persistent.List[
 		Capacity: p.Amounts(p.Capacity()), Root: root, Nodes: nodes,
 		Budgets: c.Budgets(), Completed: p.Completed(), Rejected: p.Rejected(),
 		Orphaned: objects.OrphanCount(c.part), UnknownConfirmations: c.preemption.UnknownConfirmations(),
+		Overruns: c.runTimes.Overruns(),
 	}
 	s.Applications, s.Asks, s.Allocations = p.Counts()
 	s.Refused, s.NoVictims = c.backedOff()
@@ -156,12 +158,11 @@ func keysOf(asks []*objects.Allocation) (keys []objects.AllocationKey) {
 
 func viewAllocation(p *objects.Partition, x *objects.Allocation) *AllocationView {
 	v := &AllocationView{Ask: x.Ask(), PriorityClass: p.PriorityClass(x), Created: x.Created(), BoundAt: x.BoundAt(),
-		Preempting: p.Preempting(x)}
+		Preempting: p.Preempting(x), Run: runtimes.RunOf(p, x)}
 	if !x.Pending() {
 		v.Node = x.Node().ID()
 		v.PreemptedAt, v.Overdue = p.PreemptingSince(x)
 		v.SchedulingDelay = schedulingDelay(x)
-		v.Ending = p.Gangs().Ending(x)
 		return v
 	}
 	v.Waiting = x.WaitingReport()

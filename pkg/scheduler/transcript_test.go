@@ -24,6 +24,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/persistent"
 	"github.com/canopy-scheduler/canopy/pkg/quota"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/runtimes"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
@@ -322,6 +323,14 @@ func command(t *testing.T, d *datadriven.TestData, now time.Time) scheduler.Comm
 		return scheduler.DrainPartition{}
 	case "reset-partition":
 		return scheduler.ResetPartition{}
+	case "restore-starts": // each line a key, and how many seconds ago it began
+		var starts []runtimes.Start
+		for key, ago := range inputLines(d) {
+			age, err := time.ParseDuration(ago)
+			assert.NilError(t, err)
+			starts = append(starts, runtimes.Start{Key: objects.AllocationKey(key), At: objects.TimestampOf(now.Add(-age))})
+		}
+		return scheduler.RestoreStarts{Starts: starts}
 	case "not-listening":
 		return scheduler.SetListening{}
 	case "listening":
@@ -364,7 +373,7 @@ var inputNames = map[string]string{
 	"selector": constraints.SelectorTag, "affinity": constraints.AffinityTag, "tolerations": constraints.TolerationsTag,
 	"taints":      constraints.TaintsAttribute,
 	"podAffinity": affinity.PodAffinityTag, "podAntiAffinity": affinity.PodAntiAffinityTag, "spread": affinity.SpreadTag,
-	"ports": affinity.PortsTag,
+	"ports": affinity.PortsTag, "max-run-time": runtimes.BoundTag, "start-time": runtimes.StartTag,
 }
 
 // inputLines are the lines of the input, each a name and a value; nil: there are none.

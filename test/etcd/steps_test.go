@@ -51,17 +51,25 @@ func TestRandomSteps_EqualDisk(t *testing.T) {
 	}
 }
 
+func openOperators(t *testing.T, client *clientv3.Client, opt etcdstore.Options) *operators.Store {
+	t.Helper()
+	text, err := etcdstore.OpenText(t.Context(), client, opt, "operators")
+	assert.NilError(t, err)
+	store, err := operators.NewStore(text)
+	assert.NilError(t, err)
+	return store
+}
+
 // When the lease has ended nothing is written, and neither is for a leader after another one.
 func TestStore_EndOfTheLeaseIsTheEnd(t *testing.T) {
 	_, client := startEtcd(t)
 	opt, lease := elect(t, client)
 	store := open(t, client, opt)
-	switched, err := etcdstore.OpenOperators(t.Context(), client, opt)
-	assert.NilError(t, err)
+	switched := openOperators(t, client, opt)
 	stopped := scheduler.OperatorState{Stopped: []objects.QueuePath{"root.a"}}
 	assert.NilError(t, store.Add(generationOf(1, "one"), 1))
 	assert.NilError(t, switched.Store("default", stopped))
-	_, err = client.Revoke(t.Context(), lease)
+	_, err := client.Revoke(t.Context(), lease)
 	assert.NilError(t, err)
 
 	refused := func() {
@@ -78,10 +86,8 @@ func TestStore_EndOfTheLeaseIsTheEnd(t *testing.T) {
 	state := open(t, client, next).StoredState()
 	assert.Equal(t, len(state.Generations), 1)
 	assert.Equal(t, len(state.LastChecksums), 0)
-	var kept *operators.Store
-	kept, err = etcdstore.OpenOperators(t.Context(), client, next)
-	assert.NilError(t, err)
-	assert.DeepEqual(t, kept.First("default"), []scheduler.Command{scheduler.RestoreOperators{State: stopped}})
+	assert.DeepEqual(t, openOperators(t, client, next).First("default"),
+		[]scheduler.Command{scheduler.RestoreOperators{State: stopped}})
 }
 
 // The etcd in memory, with which the unit tests run, answers random transactions as a real one does.

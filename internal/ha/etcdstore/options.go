@@ -33,7 +33,6 @@ const (
 	indexKey          = configPrefix + "index"
 	generationsPrefix = configPrefix + "generations/"
 	checksumsPrefix   = configPrefix + "last-checksums/"
-	operatorsKey      = "operators"
 )
 
 // generationKey is the key of a generation. Keys sort like numbers.

@@ -103,5 +103,6 @@ func restarted(b *recording.Begin, answers *recording.Answers, now time.Time) *s
 		core.Step(now, scheduler.DrainPartition{})
 	}
 	core.Step(now, scheduler.RestoreOperators{State: b.Operators})
+	core.Step(now, scheduler.RestoreStarts{Starts: b.Starts})
 	return core
 }

@@ -123,6 +123,7 @@ func (r *run) restore(at time.Time) {
 		r.apply(scheduler.DrainPartition{})
 	}
 	r.apply(scheduler.RestoreOperators{State: b.Operators})
+	r.apply(scheduler.RestoreStarts{Starts: b.Starts})
 }
 
 // advance does what happens in the changed run only, up to a time.

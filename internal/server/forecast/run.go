@@ -54,7 +54,7 @@ func newRun(number int, d *draws, targets []objects.AllocationKey, slot *cpushar
 	}
 	for _, x := range d.original.bound {
 		e := ending{app: x.Ask.App, key: x.Ask.Key, at: r.at}
-		if !x.Preempting && !x.Ending { // these end at once
+		if !x.Preempting && !x.Run.Ending { // these end at once
 			remaining, known := d.remaining(x, number)
 			if !known {
 				r.endless = true

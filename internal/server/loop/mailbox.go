@@ -122,6 +122,11 @@ func (l *Loop) OperatorState(ctx context.Context) (scheduler.OperatorState, erro
 	return ask(ctx, l, l.core.OperatorState)
 }
 
+// EnforcesRunTimes reports whether any allocation is released when it runs for too long (RUN-5).
+func (l *Loop) EnforcesRunTimes(ctx context.Context) (bool, error) {
+	return ask(ctx, l, l.core.EnforcesRunTimes)
+}
+
 // Preemptions are the recorded preemptions.
 func (l *Loop) Preemptions(ctx context.Context) (preemption.Preemptions, error) {
 	return ask(ctx, l, l.core.Preemptions)

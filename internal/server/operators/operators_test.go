@@ -12,6 +12,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/server/kept"
 	"github.com/canopy-scheduler/canopy/internal/server/loop"
 	"github.com/canopy-scheduler/canopy/internal/server/operators"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
@@ -32,10 +33,19 @@ type discard struct{}
 
 func (discard) Deliver([]scheduler.Effect) {}
 
+// open opens the Store in the file of a directory.
+func open(dir string) (*operators.Store, error) {
+	text, err := kept.InFile(dir, "operators")
+	if err != nil {
+		return nil, err
+	}
+	return operators.NewStore(text)
+}
+
 // cluster runs the configuration with the file of a directory.
 func cluster(t *testing.T, dir string) (*operators.Operators, *loop.Loop) {
 	t.Helper()
-	file, err := operators.Open(dir)
+	file, err := open(dir)
 	assert.NilError(t, err)
 	conf, problems := queuesyaml.Load([]byte(config))
 	assert.Equal(t, len(problems), 0, "%v", problems)
@@ -244,7 +254,7 @@ func TestOpen_DamagedFilesAreNamed(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		assert.NilError(t, os.WriteFile(filepath.Join(dir, "operators.json"), []byte(text), 0o600))
-		_, err := operators.Open(dir)
+		_, err := open(dir)
 		assert.ErrorContains(t, err, want)
 		assert.Assert(t, strings.Contains(err.Error(), "operators.json"), "%v", err)
 	}
@@ -254,7 +264,7 @@ func TestOpen_DamagedFilesAreNamed(t *testing.T) {
 func TestOperators_EndedApplicationsLeaveTheFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
-		file, err := operators.Open(dir)
+		file, err := open(dir)
 		assert.NilError(t, err)
 		conf, problems := queuesyaml.Load([]byte(config))
 		assert.Equal(t, len(problems), 0, "%v", problems)
@@ -274,7 +284,7 @@ func TestOperators_EndedApplicationsLeaveTheFile(t *testing.T) {
 		}()
 		onHold := func() []objects.AppID {
 			synctest.Wait()
-			again, err := operators.Open(dir)
+			again, err := open(dir)
 			assert.NilError(t, err)
 			for _, cmd := range again.First("default") {
 				return cmd.(scheduler.RestoreOperators).State.Held

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/canopy-scheduler/canopy/internal/server/kept"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -18,8 +19,7 @@ const format = "canopy operators 1"
 // Store keeps what operators have switched, by partition, for the next start: as a text, wherever that is. Its methods
 // must not be called concurrently, but First.
 type Store struct {
-	write func(text []byte) error
-	close func() error // nil: there is nothing to close
+	kept  kept.Text
 	now   content
 	text  []byte                             // of now; nil: after an error another one may be there
 	first map[string]scheduler.OperatorState // by partition, when the text was read
@@ -31,17 +31,14 @@ type content struct {
 	Partitions map[string]scheduler.OperatorState `json:"partitions"`
 }
 
-// NewStore reads a text that write got in an earlier run; empty: there is none. write replaces it; on an error the
-// former text should be there. name is where the text is, for errors. close may be nil.
-func NewStore(name string, text []byte, write func(text []byte) error, close func() error) (*Store, error) {
-	st := &Store{write: write, close: close, now: content{Format: format}}
-	if len(text) > 0 {
-		if err := json.Unmarshal(text, &st.now); err != nil {
-			return nil, fmt.Errorf("%s is damaged: %w", name, err)
-		}
+// NewStore returns the Store of a text, which an earlier one has written. The error is of a text that is damaged.
+func NewStore(t kept.Text) (*Store, error) {
+	st := &Store{kept: t, now: content{Format: format}}
+	if err := t.Read(&st.now); err != nil {
+		return nil, err
 	}
 	if st.now.Format != format {
-		return nil, fmt.Errorf("%s has the format %q, and this version reads %q", name, st.now.Format, format)
+		return nil, fmt.Errorf("%s has the format %q, and this version reads %q", t.Name, st.now.Format, format)
 	}
 	if st.now.Partitions == nil {
 		st.now.Partitions = map[string]scheduler.OperatorState{}
@@ -58,8 +55,11 @@ func (c *content) encode() ([]byte, error) {
 }
 
 // First returns the commands with which a partition begins: they restore what was kept when the store was opened. nil:
-// nothing. It is safe for concurrent use.
+// nothing. It is safe for concurrent use. st may be nil.
 func (st *Store) First(partition string) []scheduler.Command {
+	if st == nil {
+		return nil
+	}
 	s, ok := st.first[partition]
 	if !ok {
 		return nil
@@ -93,7 +93,7 @@ func (st *Store) Store(partition string, s scheduler.OperatorState) error {
 	}
 	// An error does not always mean that the text is not there: it must be written again, also if nothing differs.
 	st.text = nil
-	if err := st.write(text); err != nil {
+	if err := st.kept.Write(text); err != nil {
 		return err
 	}
 	st.now, st.text = next, text
@@ -102,8 +102,8 @@ func (st *Store) Store(partition string, s scheduler.OperatorState) error {
 
 // Close ends the use of the store. st may be nil.
 func (st *Store) Close() error {
-	if st == nil || st.close == nil {
+	if st == nil {
 		return nil
 	}
-	return st.close()
+	return st.kept.End()
 }

@@ -7,6 +7,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/server/kept"
 	"github.com/canopy-scheduler/canopy/internal/server/operators"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -51,10 +52,10 @@ func TestKept_TextOfAnEarlierVersion(t *testing.T) {
 }
 `
 	var written []byte
-	k, err := operators.NewStore("memory", []byte(text), func(text []byte) error {
+	k, err := operators.NewStore(kept.Text{Content: []byte(text), Write: func(text []byte) error {
 		written = text
 		return nil
-	}, nil)
+	}})
 	assert.NilError(t, err)
 	want := scheduler.OperatorState{
 		Held: []objects.AppID{"app"}, Stopped: []objects.QueuePath{"root.a"}, Cordoned: []objects.NodeID{"n1", "n2"},
@@ -77,10 +78,10 @@ func TestKept_TextOfAnEarlierVersion(t *testing.T) {
 func TestKept_WritesAgainAfterAnError(t *testing.T) {
 	var writes []string
 	var fail error
-	k, err := operators.NewStore("memory", nil, func(text []byte) error {
+	k, err := operators.NewStore(kept.Text{Write: func(text []byte) error {
 		writes = append(writes, string(text))
 		return fail
-	}, nil)
+	}})
 	assert.NilError(t, err)
 	stopped := scheduler.OperatorState{Stopped: []objects.QueuePath{"root.a"}}
 	held := scheduler.OperatorState{Held: []objects.AppID{"app"}}
@@ -99,7 +100,7 @@ func TestKept_WritesAgainAfterAnError(t *testing.T) {
 	assert.NilError(t, k.Store("default", held))
 	assert.Equal(t, len(writes), 4)
 
-	again, err := operators.NewStore("memory", []byte(writes[3]), nil, nil)
+	again, err := operators.NewStore(kept.Text{Content: []byte(writes[3])})
 	assert.NilError(t, err)
 	assert.DeepEqual(t, again.First("default"), []scheduler.Command{scheduler.RestoreOperators{State: held}})
 	assert.Equal(t, len(again.First("other")), 0)

@@ -3,6 +3,7 @@ package recording
 import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/runtimes"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -17,6 +18,7 @@ type Begin struct {
 	// from before. The effects of that command are also about what the partition had before, and are not reproduced.
 	Restart      bool
 	Operators    scheduler.OperatorState
+	Starts       []runtimes.Start // of what ran
 	NotListening bool
 	Draining     bool // the partition is being removed
 }

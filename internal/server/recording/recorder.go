@@ -66,6 +66,7 @@ func (r *Recorder) begin(restart bool) {
 	b := &Begin{Canopy: r.canopy, Options: r.opt, Partition: r.core.Partition().Config(), Oracle: r.has, Restart: restart}
 	if restart {
 		b.Operators, b.NotListening, b.Draining = r.core.OperatorState(), !r.core.Listening(), r.core.Draining()
+		b.Starts = r.core.RunStarts()
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

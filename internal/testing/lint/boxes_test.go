@@ -36,7 +36,7 @@ var boxes = []box{
 	}},
 	{name: "core", pure: true,
 		trees: []string{"pkg/explain", "pkg/gangscheduling", "pkg/nodeselection", "pkg/objects",
-			"pkg/preemption", "pkg/reservation", "pkg/scheduler"}},
+			"pkg/preemption", "pkg/reservation", "pkg/runtimes", "pkg/scheduler"}},
 	{name: "process", trees: []string{
 		"internal/ha", "internal/server", "pkg/canopy", "pkg/metrics", "pkg/rmproxy", "pkg/webservice",
 	}},

@@ -100,6 +100,7 @@ func GenerateRun(source rand.Source, steps int) Run {
 	s.addOperators(source)
 	s.addOperations(source)
 	s.addRefusals(source)
+	s.addRunTimes()
 	return s
 }
 

@@ -33,7 +33,8 @@ func (t *Twin) addApplication(c scheduler.AddApplication) {
 		t.emit(scheduler.ApplicationRejected{App: c.App, Reason: "known already, or no queue takes it"})
 		return
 	}
-	t.apps = append(t.apps, &app{id: c.App, leaf: path, user: c.User, submitted: t.now, stateSince: t.now, gang: c.Gang})
+	t.apps = append(t.apps, &app{id: c.App, leaf: path, user: c.User, tags: c.Tags, submitted: t.now,
+		stateSince: t.now, gang: c.Gang})
 	t.app(c.App).declareVirtual()
 	delete(t.admitted, c.App)
 	a := t.app(c.App)

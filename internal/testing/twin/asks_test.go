@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
@@ -20,6 +21,9 @@ func (t *Twin) submit(ask *objects.Ask, class string) {
 	}
 	if reason == "" {
 		reason = t.invalidReason(ask, false)
+	}
+	if w := t.allocation(ask.Key); reason == "" && w == nil {
+		reason = t.runTimeReason(ask)
 	}
 	if reason == "" {
 		reason = t.contradiction(ask, class, "")
@@ -79,7 +83,14 @@ func (t *Twin) report(c scheduler.ReportAllocation) {
 	if unknown && constraintsUnreadable(ask) {
 		t.refuse("constraints", "unreadable")
 	}
+	var started time.Time
+	if unknown {
+		started = t.startOf(ask)
+	}
 	w = t.upsertAsk(ask, c.Class)
+	if unknown {
+		w.started = started
+	}
 	if w.node == "" {
 		t.bind(w, on)
 	}

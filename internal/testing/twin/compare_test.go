@@ -1,6 +1,8 @@
 package twin
 
 import (
+	"time"
+
 	"fmt"
 	"slices"
 	"strings"
@@ -193,7 +195,9 @@ func (d *comparison) allocations(holder string, work []*allocation, views persis
 		same(d, name, "nominated", w.nominated, v.Nominated)
 		same(d, name, "reserved", w.reserved, v.Reserved)
 		same(d, name, "reserved at", w.reservedAt, v.ReservedAt)
-		same(d, name, "ending", w.ending, v.Ending)
+		same(d, name, "ending", w.ending, v.Run.Ending)
+		same(d, name, "max run time", d.t.maxRunTime(w), time.Duration(v.Run.MaxRunTime))
+		same(d, name, "runs until", d.t.runsUntil(w), v.Run.RunsUntil.Time())
 		var replaces objects.AllocationKey
 		if y := d.t.replaces(w); y != nil {
 			replaces = y.ask.Key

@@ -195,7 +195,7 @@ func (t *Twin) standInsEnded(a *app) bool {
 	own := t.allocationsOf(a.id)
 	switch {
 	case a.state == lifecycle.Resuming:
-		if find(own, func(w *allocation) bool { return w.ending }) == nil {
+		if find(own, func(w *allocation) bool { return w.ending && isStandIn(w) }) == nil {
 			t.enterState(a, lifecycle.Accepted, lifecycle.ReasonPlaceholdersEnded)
 		}
 		return true

@@ -49,6 +49,7 @@ type app struct {
 	id              objects.AppID
 	leaf            objects.QueuePath
 	user            security.User
+	tags            map[string]string
 	submitted       time.Time // of its oldest ask, if that is earlier
 	state           lifecycle.State
 	stateSince      time.Time         // when it entered the state
@@ -89,8 +90,12 @@ type allocation struct {
 
 	reported objects.WaitingState // the waiting state that was said last
 
+	started            time.Time     // from when its bound counts, if it was reported
+	runBound, runGrace time.Duration // of its enforced run time; 0: none
+	runDue             time.Time     // when it is released
+	ending             bool          // its release is ordered, other than by preemption
+
 	// of a placeholder:
-	ending     bool           // its release is ordered, other than by preemption
 	timedOut   bool           // because nothing replaces it
 	replacedBy *allocation    // the ask that is bound when it ends; nil: none
 	replacedOn objects.NodeID // the node on which that ask is bound

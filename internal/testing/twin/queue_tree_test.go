@@ -142,6 +142,7 @@ func (t *Twin) prune(q *queue) {
 }
 
 func (t *Twin) forget() {
+	t.keepStarts()
 	t.expectBack()
 	t.nodes, t.apps, t.allocations, t.foreign, t.completed, t.rejected = nil, nil, nil, nil, nil, nil
 	t.nominees, t.cycles = nil, cycleDetector{configured: t.cycles.configured}

@@ -87,7 +87,11 @@ func TestRandomRuns_CoverEveryBehaviour(t *testing.T) {
 		"an operator: stopped": runs / 10, "an operator: started": runs / 10, "an operator: cordoned": runs / 10,
 		"an operator: uncordoned": runs / 20, "an operator: set draining": runs / 40, "an operator: moved": runs / 20,
 		"preemption cycle, cool-down true": 2, "preemption cycle, cool-down false": 4, "cool-down ended": 2,
-		"overdue": runs / 2, "overdue and left": runs / 10, "Completing: the resource manager removed it": runs,
+		"released, it ran for too long": runs / 2, "a wish to run for too long": runs / 4,
+		"a run time cannot be read": runs / 4, "a reported run time cannot be read": runs / 15,
+		"a start cannot be read": runs / 15,
+		"overdue":                runs / 2, "overdue and left": runs / 10,
+		"Completing: the resource manager removed it": runs,
 	} {
 		assert.Check(t, occurrences[what] >= least, "%s happens %d times in %d runs, at least %d are due", what,
 			occurrences[what], runs, least)
@@ -113,6 +117,12 @@ func effectKind(e scheduler.Effect) string {
 	case scheduler.Allocated:
 		return "allocated"
 	case scheduler.AskRejected:
+		if wish, ok := strings.CutPrefix(e.Reason, "run time: "); ok {
+			if strings.HasPrefix(wish, "it wishes") {
+				return "a wish to run for too long"
+			}
+			return "a run time cannot be read"
+		}
 		if strings.HasPrefix(e.Reason, "tag ") {
 			return "a constraint cannot be read"
 		}
@@ -128,6 +138,12 @@ func effectKind(e scheduler.Effect) string {
 	case scheduler.ApplicationRejected:
 		return "rejected application"
 	case scheduler.Refused:
+		if strings.HasPrefix(e.Subject, "run time") {
+			return "a reported run time cannot be read"
+		}
+		if strings.HasPrefix(e.Subject, "start") {
+			return "a start cannot be read"
+		}
 		if strings.HasPrefix(e.Subject, "quota") {
 			return "a tag makes no sense"
 		}
@@ -148,6 +164,9 @@ func effectKind(e scheduler.Effect) string {
 		}
 		return e.Kind.String()
 	case scheduler.Released:
+		if strings.HasPrefix(e.Message, "it has run") {
+			return "released, it ran for too long"
+		}
 		if e.Type == scheduler.TimedOut {
 			return "released, timed out"
 		}

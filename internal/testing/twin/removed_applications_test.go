@@ -98,6 +98,7 @@ var ignoredFields = map[string]bool{
 	"changes.generation":    true,
 	"changes.newPreemptors": true, "changes.configChanged": true, "changes.part": true, "Gangs.part": true,
 	"topologyTrees.part": true, "Gangs.replacedBy": true,
+	"Engine.now": true, "Engine.stored": true, "Engine.reported": true, "Engine.overruns": true, // of run times
 	"Table.shapes": true, "Table.free": true, "Table.buckets": true,
 	"Table.catchAll": true, "Table.exactCount": true, "Table.tableFull": true, "Table.variantSlots": true,
 	"Table.requiredNodeSlots": true, "Table.pinnedSlots": true, "Table.byRequiredNode": true, "Table.requests": true,

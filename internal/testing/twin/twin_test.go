@@ -34,6 +34,9 @@ type Twin struct {
 
 	needQuota []limits.Selector // asks that a class quota must cover
 
+	starts   map[objects.AllocationKey]time.Time // of allocations from before the RM registered
+	reported bool                                // an allocation since then
+
 	nodes       []*node
 	apps        []*app
 	allocations []*allocation
@@ -164,6 +167,11 @@ func (t *Twin) Step(now time.Time, cmd scheduler.Command) []scheduler.Effect {
 		t.releaseForeign(c.Key)
 	case scheduler.Operate:
 		t.operate(c)
+	case scheduler.RestoreStarts:
+		t.starts = map[objects.AllocationKey]time.Time{}
+		for _, s := range c.Starts {
+			t.starts[s.Key] = s.At.Time()
+		}
 	case scheduler.SetListening:
 		if t.rmNotListening && c.Listening {
 			t.listeningSince = now
@@ -181,6 +189,7 @@ func (t *Twin) Step(now time.Time, cmd scheduler.Command) []scheduler.Effect {
 	t.emitOvercommitted()
 	t.forgetGroups()
 	t.updateViolations()
+	t.updateRunTimes()
 	return t.out
 }
 
@@ -190,9 +199,11 @@ func (t *Twin) Schedule(now time.Time, budget int) (effects []scheduler.Effect, 
 	t.runTimers()
 	t.compareQueues()
 	defer t.updateViolations()
+	defer t.updateRunTimes()
 	if t.rmNotListening {
 		return t.out, false
 	}
+	t.endLongRuns()
 	t.endCoolDowns()
 	t.expireNominations()
 	t.endGraces()
@@ -285,6 +296,9 @@ func (t *Twin) NextDeadline() (next time.Time, ok bool) {
 // scheduleDeadlines yields the deadlines of Schedule.
 func (t *Twin) scheduleDeadlines(at func(time.Time)) {
 	for _, when := range t.timeoutEnds() {
+		at(when)
+	}
+	for _, when := range t.longRunsEnd() {
 		at(when)
 	}
 	for _, when := range t.graceEnds() {

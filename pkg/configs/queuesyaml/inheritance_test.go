@@ -48,6 +48,7 @@ func TestProperties_Inheritance(t *testing.T) {
 	assert.DeepEqual(t, b, configs.Settings{
 		AppSort: policies.Fair, PrioritySort: policies.PriorityIgnored, PreemptionDelay: 5 * time.Second,
 		QuotaPreemptionDelay: time.Minute, UnschedAskBackoff: 3, UnschedAskBackoffDelay: 2 * time.Second,
+		RunTime: configs.RunTime{Grace: 30 * time.Second},
 		Properties: map[string]string{
 			"priority.policy": "default", "priority.offset": "0", "preemption.policy": "default",
 			"application.sort.priority": "disabled", "application.sort.policy": "fair", "preemption.delay": "5s",

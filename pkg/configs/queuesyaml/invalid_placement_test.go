@@ -224,6 +224,30 @@ partitions:
       properties:
         application.sort.policy: fair
 `},
+		{"a default run time above the maximum", rootHead + `
+    properties: {runtime.max: 2h}
+    queues:
+    - name: a
+      properties:
+        runtime.default: «runtime-default»3h
+    - name: b
+      properties: {runtime.default: 3h, runtime.max: 0s}
+    - name: c
+      properties: {runtime.default: 90m}
+      queues:
+      - name: d
+        properties:
+          runtime.max: «runtime-default»1h
+      - name: e
+        properties: {runtime.grace: 0s, runtime.enforce: "true"}
+    - name: f
+      properties:
+        runtime.default: «property-value»1ms
+        runtime.max: «property-value»876000h
+        runtime.excess: «property-value»shorten
+        runtime.enforce: «property-value»yes
+        runtime.grace: «property-value»-1s
+`},
 		{"resources of zeroes only", rootHead + `
     childtemplate:
       resources:

@@ -27,6 +27,7 @@ func (r *Report) checkQueueProperties(q *Queue) {
 	warn := func(rule, message, hint string) {
 		r.Add(q.Subject, r.At(q.Queue, "properties", configs.SortPolicyProperty), rule, message, hint)
 	}
+	r.checkRunTimes(q)
 	switch sort := q.Properties[configs.SortPolicyProperty]; {
 	case q.isParent() && sort == policies.StateAware.String():
 		warn("stateaware-parent",
@@ -41,6 +42,25 @@ func (r *Report) checkQueueProperties(q *Queue) {
 		!r.IsMisread(&q.Guaranteed):
 		warn("fair-raw", "fair without guaranteed resources compares plain numbers, "+
 			"so bytes of memory outweigh everything", "set resources.guaranteed, or use fifo")
+	}
+}
+
+// checkRunTimes warns of a default run time above the maximum, where one of the two is set (CFG-137).
+func (r *Report) checkRunTimes(q *Queue) {
+	for _, own := range []string{configs.RunTimeDefaultProperty, configs.RunTimeMaxProperty} {
+		if _, set := q.Properties[own]; !set {
+			continue
+		}
+		s := configs.ReadSettings(map[string]string{
+			configs.RunTimeDefaultProperty: q.property(configs.RunTimeDefaultProperty),
+			configs.RunTimeMaxProperty:     q.property(configs.RunTimeMaxProperty),
+		}).RunTime
+		if s.Max > 0 && s.Default > s.Max {
+			r.Add(q.Subject, r.At(q.Queue, "properties", own), "runtime-default",
+				fmt.Sprintf("runtime.default is %v and runtime.max %v, so the default has no effect", s.Default, s.Max),
+				"lower the default, or leave it out: asks without a wish have the maximum then")
+			return
+		}
 	}
 }
 
@@ -69,6 +89,16 @@ func (r *Report) countProperties(q *Queue) {
 		r.Add(q.Subject, r.At(q.Queue), "bound-properties",
 			fmt.Sprintf("the queue has more than %d properties, inherited ones included", MaxProperties), "")
 	}
+}
+
+// property returns the value of a property of a queue, of its own or inherited; empty: it has none.
+func (q *Queue) property(name string) string {
+	for ; q != nil; q = q.Above {
+		if text, ok := q.Properties[name]; ok {
+			return text
+		}
+	}
+	return ""
 }
 
 // hasProperty reports whether a queue has a property, of its own or inherited.

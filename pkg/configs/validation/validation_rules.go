@@ -119,6 +119,7 @@ var ruleTable = []Rule{
 	{"template-leaf", Warning, "a child template has no effect on a leaf"},
 	{"fair-parent", Warning, "leaf queues inherit fair from a parent, and so reject gangs"},
 	{"fair-raw", Warning, "fair without a guarantee compares plain numbers"},
+	{"runtime-default", Warning, "the default run time is above the maximum"},
 	{"priority-off", Warning, "preemption.priority is set where priorities are switched off"},
 	{"quota-delay", Warning, "quota.preemption.delay is set where no max is enforced"},
 	{"no-submit-access", Warning, "no queue of a partition has an access list"},

@@ -14,7 +14,7 @@ type IneligibleReason uint8
 const (
 	Eligible                    IneligibleReason = iota
 	IneligibleAlreadyPreempting                  // it is preempting already (PRE-22)
-	IneligibleEndingPlaceholder                  // it is a placeholder whose release is ordered already (GAN-11)
+	IneligibleEnding                             // its release is ordered already (GAN-11, RUN-5)
 	IneligibleRequiredNode                       // it has a required node (PRE-23)
 	IneligibleNoSharedResource                   // it holds no resource that the ask requests (PRE-24)
 	IneligibleSystemPriority                     // it has system priority, and the ask has no higher one (PRE-25)
@@ -30,7 +30,7 @@ const (
 
 func (l IneligibleReason) String() string {
 	return [...]string{
-		"eligible", "is already being preempted", "is a placeholder that ends already", "requires this node",
+		"eligible", "is already being preempted", "ends already", "requires this node",
 		"holds no requested resource",
 		"has system priority", "is in another leaf queue", "is in the queue whose guarantee is enforced",
 		"is beyond a preemption fence",
@@ -118,8 +118,8 @@ func ineligibleForAll(p *objects.Partition, y *objects.Allocation) IneligibleRea
 	switch {
 	case p.Preempting(y):
 		return IneligibleAlreadyPreempting
-	case p.Gangs().Ending(y):
-		return IneligibleEndingPlaceholder
+	case objects.Ending(p, y):
+		return IneligibleEnding
 	case y.Ask().RequiredNode() != "":
 		return IneligibleRequiredNode
 	}

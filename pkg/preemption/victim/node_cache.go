@@ -87,7 +87,7 @@ func (l *nodeCache) compactChanged() {
 func (*nodeCache) Wants() objects.ChangeSet {
 	return 1<<objects.NodeUsageChanged | 1<<objects.SchedulabilityChanged | 1<<objects.NodeAttributesChanged |
 		1<<objects.NodeBudgetsChanged | 1<<objects.PreemptionMarked | 1<<objects.PreemptionUnmarked |
-		1<<objects.PlaceholderEnding | 1<<objects.NodeAdded | 1<<objects.NodeRemoved | 1<<objects.ConfigurationChanged
+		1<<objects.EndOrdered | 1<<objects.NodeAdded | 1<<objects.NodeRemoved | 1<<objects.ConfigurationChanged
 }
 
 // On implements objects.Consumer.
@@ -96,7 +96,7 @@ func (l *nodeCache) On(c *objects.Change) {
 	case objects.NodeUsageChanged, objects.SchedulabilityChanged, objects.NodeAttributesChanged,
 		objects.NodeBudgetsChanged:
 		l.noteChanged(c.Node)
-	case objects.PreemptionMarked, objects.PreemptionUnmarked, objects.PlaceholderEnding:
+	case objects.PreemptionMarked, objects.PreemptionUnmarked, objects.EndOrdered:
 		l.noteChanged(c.Ask.Node())
 	case objects.NodeAdded, objects.NodeRemoved:
 		l.nodesChanged = true

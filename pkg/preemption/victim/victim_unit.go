@@ -47,7 +47,7 @@ func SameUnit(x, y *objects.Allocation) bool {
 // already, in key order.
 func Unit(p *objects.Partition, x *objects.Allocation) (all []*objects.Allocation) {
 	for y := range x.Application().EachBound {
-		if SameUnit(x, y) && !p.Preempting(y) && !p.Gangs().Ending(y) {
+		if SameUnit(x, y) && !p.Preempting(y) && !objects.Ending(p, y) {
 			all = append(all, y)
 		}
 	}

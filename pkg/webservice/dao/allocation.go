@@ -6,6 +6,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/persistent"
+	"github.com/canopy-scheduler/canopy/pkg/runtimes"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -30,6 +31,7 @@ type Ask struct {
 	ReservedNode string `json:"reservedNode,omitempty"`
 	// ours: the class under which class quotas count it
 	PriorityClass string `json:"priorityClass,omitempty"`
+	runtimes.Run         // ours
 	// why it was not placed, the last reason at the end
 	AllocationLog []AskLog `json:"allocationLog,omitempty"`
 }
@@ -44,7 +46,7 @@ func NewAsk(w *scheduler.AllocationView, log []AskLog) Ask {
 		SchedulingAttempted: w.Waiting.State != objects.WaitUnreported,
 		TriggeredScaleUp:    w.Waiting.State == objects.WaitFailed,
 		NominatedNode:       string(w.Nominated), ReservedNode: string(w.Reserved), PriorityClass: w.PriorityClass,
-		AllocationLog: withQuota(log, w.Waiting),
+		Run: w.Run, AllocationLog: withQuota(log, w.Waiting),
 	}
 }
 
@@ -88,6 +90,7 @@ type Allocation struct {
 	Originator      bool              `json:"originator,omitempty"`
 	Preempted       bool              `json:"preempted,omitempty"`
 	PriorityClass   string            `json:"priorityClass,omitempty"` // ours: the class under which class quotas count it
+	runtimes.Run                      // ours
 }
 
 // NewAllocation shows an allocation that is bound.
@@ -98,6 +101,7 @@ func NewAllocation(w *scheduler.AllocationView) Allocation {
 		Resource: amountsOf(w.Ask.Amounts), Priority: strconv.Itoa(int(w.Ask.Priority)), NodeID: string(w.Node),
 		ApplicationID: string(w.Ask.App), Placeholder: w.Ask.Placeholder, TaskGroupName: w.Ask.TaskGroup(),
 		Originator: w.Ask.Originator, Preempted: w.Preempting, PriorityClass: w.PriorityClass,
+		Run: w.Run,
 	}
 }
 

@@ -21,7 +21,9 @@ var (
 
 func openOperators(t *testing.T, kv *storetest.KV, opt etcdstore.Options) *operators.Store {
 	t.Helper()
-	o, err := etcdstore.OpenOperators(t.Context(), kv, opt)
+	text, err := etcdstore.OpenText(t.Context(), kv, opt, "operators")
+	assert.NilError(t, err)
+	o, err := operators.NewStore(text)
 	assert.NilError(t, err)
 	t.Cleanup(func() { assert.NilError(t, o.Close()) })
 	return o
@@ -70,7 +72,7 @@ func TestOperators_LateWriteUndoesNothing(t *testing.T) {
 	})
 }
 
-func TestOpenOperators_DamageIsNamed(t *testing.T) {
+func TestOpenText_DamageIsNamed(t *testing.T) {
 	var kv storetest.KV
 	assert.NilError(t, openOperators(t, &kv, elect(&kv)).Store("default", stopped))
 	value := []byte(kv.Value("/canopy/a/operators"))
@@ -78,11 +80,11 @@ func TestOpenOperators_DamageIsNamed(t *testing.T) {
 	for text, want := range map[string]string{string(value): "the checksum does not match", "x": "it is not of the format",
 		"": "it is not of the format"} {
 		kv.Put("/canopy/a/operators", text)
-		_, err := etcdstore.OpenOperators(t.Context(), &kv, elect(&kv))
+		_, err := etcdstore.OpenText(t.Context(), &kv, elect(&kv), "operators")
 		assert.ErrorContains(t, err, "the key /canopy/a/operators in etcd is damaged: "+want)
 	}
 	kv.Fault = func(bool) storetest.Fault { return storetest.Fault{Err: rpctypes.ErrPermissionDenied} }
-	_, err := etcdstore.OpenOperators(t.Context(), &kv, elect(&kv))
+	_, err := etcdstore.OpenText(t.Context(), &kv, elect(&kv), "operators")
 	assert.ErrorIs(t, err, rpctypes.ErrPermissionDenied)
-	assert.ErrorContains(t, err, "the key /canopy/a/operators in etcd, with what operators have switched, cannot be read")
+	assert.ErrorContains(t, err, "the key /canopy/a/operators in etcd cannot be read")
 }
