@@ -109,6 +109,23 @@ func TestPrintExplanation_VictimSearches(t *testing.T) {
 `)
 }
 
+// The figures of a guarantee that is exceeded, and what preemption.guarantee: lacking changes (PRE-121).
+func TestPrintExplanation_Guarantees(t *testing.T) {
+	var out strings.Builder
+	assert.NilError(t, printExplanation(&out, decoded[explanation](t, `{"allocationKey": "k", "applicationID": "a",
+		"entitlements": [
+			{"preemptionReason": "guarantee", "reason": "the queue would exceed its guarantee", "queueName": "root.a",
+				"overGuarantee": [{"resource": "vcore", "guaranteed": 4000, "used": 6000, "requested": 1000}],
+				"lacking": ["gpu", "memory"]},
+			{"preemptionReason": "guarantee", "entitled": true, "queueName": "root.a",
+				"overGuarantee": [{"resource": "vcore", "guaranteed": 4000, "used": 6000, "requested": 1000}]}]}`)))
+	_, found, _ := strings.Cut(trimLines(out.String()), "\npreemption:\n")
+	const figures = "root.a; vcore: 4 guaranteed, 6 used, 1 requested"
+	assert.Equal(t, found, "  guarantee  no: the queue would exceed its guarantee, "+figures+
+		"; preemption.guarantee: lacking would entitle it by gpu, memory\n"+
+		"  guarantee  it may preempt, "+figures+", so no victims for it\n")
+}
+
 func TestExplainCommand_OldAgesAreInDays(t *testing.T) {
 	for age, want := range map[time.Duration]string{
 		0: "0s", 72*time.Minute + 3400*time.Millisecond: "1h12m3s", 48*time.Hour - time.Minute: "47h59m0s",

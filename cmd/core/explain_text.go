@@ -210,7 +210,7 @@ func printEntitlements(t preemptText, e *explanation) {
 			text = "no: " + string(entitlement.NotEntitled)
 		}
 		if entitlement.Queue != "" {
-			text += ", " + string(entitlement.Queue) + overText(entitlement.Over)
+			text += ", " + string(entitlement.Queue) + guaranteeText(entitlement)
 		}
 		if !entitlement.Due.IsZero() {
 			text += ", entitled at " + timeText(entitlement.Due)

@@ -100,7 +100,7 @@ func printDryRun(out io.Writer, s *dryRunAnswer) error {
 	for _, r := range s.Entitlements {
 		reason := string(r.NotEntitled)
 		if r.Queue != "" {
-			reason = strings.TrimPrefix(reason+": "+string(r.Queue), ": ") + overText(r.Over)
+			reason = strings.TrimPrefix(reason+": "+string(r.Queue), ": ") + guaranteeText(r)
 		}
 		if !r.Due.IsZero() {
 			reason += ", until " + timeText(r.Due)
@@ -116,12 +116,19 @@ func printDryRun(out io.Writer, s *dryRunAnswer) error {
 	return t.Flush()
 }
 
-// overText returns the figures of guarantees that would be exceeded, behind the name of the queue.
-func overText(over []preemption.OverGuarantee) (text string) {
-	for _, o := range over {
+// guaranteeText returns the figures of the guarantee that would be exceeded, behind the name of the queue, and what
+// that means for the ask.
+func guaranteeText(r entitlement) (text string) {
+	for _, o := range r.Over {
 		amount := func(n resources.Quantity) string { return resources.FormatQuantity(o.Resource, n) }
 		text += fmt.Sprintf("; %s: %s guaranteed, %s used, %s requested", o.Resource, amount(o.Guaranteed), amount(o.Used),
 			amount(o.Requested))
+		if r.Entitled {
+			text += ", so no victims for it"
+		}
+	}
+	if len(r.Lacking) > 0 {
+		text += "; preemption.guarantee: lacking would entitle it by " + strings.Join(r.Lacking, ", ")
 	}
 	return text
 }

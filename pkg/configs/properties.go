@@ -32,6 +32,7 @@ type Settings struct {
 	PriorityPolicy          policies.PriorityPolicy
 	PriorityOffset          int32
 	PreemptionPolicy        policies.PreemptionPolicy
+	PreemptionGuarantee     policies.PreemptionGuarantee
 	PriorityPreemption      policies.PriorityPreemption
 	VictimUnit              policies.VictimUnit
 	GangPreemption          bool
@@ -111,6 +112,10 @@ var properties = []Property{
 	duration(Property{Name: "preemption.delay", Default: "30s", Words: []string{"30s"},
 		Sentence: "How long an ask waits before it preempts by guarantee."},
 		func(s *Settings) *time.Duration { return &s.PreemptionDelay }),
+	word(Property{Name: "preemption.guarantee", Inherited: AnyValue,
+		Sentence: "In which resources the guarantee entitles: lacking: also if the queue is above it in others."},
+		func(s *Settings) *policies.PreemptionGuarantee { return &s.PreemptionGuarantee }, strings.EqualFold,
+		policies.PreemptionGuaranteeAll, policies.PreemptionGuaranteeLacking),
 	word(Property{Name: PriorityPreemptionProperty, Inherited: AnyValue,
 		Sentence: "Where asks of the queue preempt allocations of lower priority."},
 		func(s *Settings) *policies.PriorityPreemption { return &s.PriorityPreemption }, strings.EqualFold,

@@ -70,6 +70,18 @@ const (
 	VictimQoSEnabled                   // "enabled": BestEffort is preempted before Burstable before Guaranteed
 )
 
+// PreemptionGuarantee says in which requested resources a queue may not exceed its guarantee so that the guarantee
+// entitles an ask to preempt (property preemption.guarantee, which YuniKorn does not have, PRE-13, PRE-121).
+type PreemptionGuarantee uint8
+
+// The values of preemption.guarantee. They are inherited.
+const (
+	PreemptionGuaranteeAll     PreemptionGuarantee = iota // "all": in none of them
+	PreemptionGuaranteeLacking                            // "lacking": in none for which the ask needs victims
+)
+
+func (g PreemptionGuarantee) String() string { return [...]string{"all", "lacking"}[g] }
+
 func (q VictimQoS) String() string { return [...]string{"disabled", "enabled"}[q] }
 
 func (p PriorityPreemption) String() string { return [...]string{"disabled", "leaf", "fence"}[p] }

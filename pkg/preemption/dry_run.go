@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
@@ -43,19 +44,34 @@ func EntitlementValues(p *objects.Partition, x *objects.Allocation, now time.Tim
 		if entitlement.Queue != nil {
 			v.Queue = entitlement.Queue.Path()
 		}
-		if v.NotEntitled == NotEntitledAboveGuarantee {
-			for _, o := range entitlement.Queue.Quota().OverGuarantee(x.Shape().Vector(), p.Nomination(x) != nil) {
-				v.Over = append(v.Over, OverGuarantee{p.ResourceName(o.Resource), o.Guaranteed, o.Used, o.Requested})
-			}
-			if len(v.Over) == 0 {
-				v.NotEntitled = Entitled // it exceeds the guarantee only together with its own nomination (PRE-14)
-			}
-			slices.SortFunc(v.Over, func(a, b OverGuarantee) int { return strings.Compare(a.Resource, b.Resource) })
+		if v.Reason == victim.ReasonGuarantee &&
+			(v.NotEntitled == Entitled || v.NotEntitled == NotEntitledAboveGuarantee) {
+			v.compareGuarantee(p, x, entitlement.Queue)
 		}
 		v.Entitled = v.NotEntitled == Entitled
 		out = append(out, v)
 	}
 	return out
+}
+
+// compareGuarantee sets in which resources q, whose guarantee may entitle x, exceeds its guarantee with x, and in which
+// it does not (PRE-114, PRE-121). A nominated ask that exceeds it only together with its own nomination is entitled
+// (PRE-14).
+func (v *Entitlement) compareGuarantee(p *objects.Partition, x *objects.Allocation, q *objects.Queue) {
+	over, within := q.Quota().OverGuarantee(x.Shape().Vector(), p.Nomination(x) != nil)
+	for _, o := range over {
+		v.Over = append(v.Over, OverGuarantee{p.ResourceName(o.Resource), o.Guaranteed, o.Used, o.Requested})
+	}
+	slices.SortFunc(v.Over, func(a, b OverGuarantee) int { return strings.Compare(a.Resource, b.Resource) })
+	if len(over) == 0 ||
+		len(within) > 0 && q.Settings().PreemptionGuarantee == policies.PreemptionGuaranteeLacking {
+		v.NotEntitled = Entitled
+		return
+	}
+	for _, k := range within {
+		v.Lacking = append(v.Lacking, p.ResourceName(k))
+	}
+	slices.Sort(v.Lacking)
 }
 
 // Search searches victims by each reason for which the ask is entitled, until there is a plan, as an evaluation does.

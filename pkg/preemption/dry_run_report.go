@@ -28,8 +28,10 @@ type Entitlement struct {
 	// the queue of the reason, or the one whose guarantee is not met
 	Queue objects.QueuePath `json:"queueName,omitempty"`
 	Due   objects.Timestamp `json:"entitledAt,omitzero"` // when the ask will be entitled
-	// by which resources the queue would exceed its guarantee
+	// by which resources the queue would exceed its guarantee; an entitled ask has no victims for these
 	Over []OverGuarantee `json:"overGuarantee,omitempty"`
+	// by which the queue would not exceed it: preemption.guarantee: lacking would entitle the ask
+	Lacking []string `json:"lacking,omitempty"`
 }
 
 // OverGuarantee is a resource in which a queue would exceed its guarantee with the ask.

@@ -129,12 +129,12 @@ func entitlement(x *objects.Allocation, r victim.Reason, excluded NotEntitledRea
 	case excluded != Entitled:
 		return c
 	case r == victim.ReasonGuarantee:
-		within := false
-		switch c.Queue, within = victim.GuaranteedQueue(x); {
+		entitles := false
+		switch c.Queue, entitles = victim.GuaranteedQueue(x); {
 		case c.Queue == nil:
 			c.NotEntitled = NotEntitledNoGuarantee
 			return c
-		case !within:
+		case !entitles:
 			c.NotEntitled = NotEntitledAboveGuarantee
 			return c
 		}

@@ -36,19 +36,19 @@ func (q *Queue) preemptingOf(k resources.Index) resources.Quantity {
 }
 
 // WithinGuarantee reports whether q guarantees a resource that v has (guaranteed), and whether q with v more stays
-// within its guarantee for all of these resources (within). Expected releases do not count as used, nominated asks do
-// (PRE-13, PRE-14).
-func (q *Queue) WithinGuarantee(v resources.Vector) (guaranteed, within bool) {
+// within its guarantee for some and for all of these resources. Expected releases do not count as used, nominated asks
+// do (PRE-13, PRE-14, PRE-121).
+func (q *Queue) WithinGuarantee(v resources.Vector) (guaranteed, inSome, inAll bool) {
 	used := q.usedOfGuarantee()
 	used.Add(v)
-	within = true
+	inAll = true
 	for k, n := range v {
 		if g, ok := q.guaranteed.At(resources.Index(k)); ok && n > 0 {
-			guaranteed = true
-			within = within && used.At(resources.Index(k)) <= g
+			within := used.At(resources.Index(k)) <= g
+			guaranteed, inSome, inAll = true, inSome || within, inAll && within
 		}
 	}
-	return guaranteed, guaranteed && within
+	return guaranteed, inSome, guaranteed && inAll
 }
 
 // usedOfGuarantee returns, as a new vector, what counts as used against the guarantee of q.
@@ -65,20 +65,35 @@ type OverGuarantee struct {
 	Used, Requested, Guaranteed resources.Quantity
 }
 
-// OverGuarantee returns the resources in which q with v more exceeds its guarantee. nominated: v is of a nominated ask,
-// so it counts as used already.
-func (q *Queue) OverGuarantee(v resources.Vector, nominated bool) (out []OverGuarantee) {
+// OverGuarantee divides the resources of v that q guarantees into those in which q with v more exceeds its guarantee
+// (over), and the others (within). nominated: v is of a nominated ask, so it counts as used already.
+func (q *Queue) OverGuarantee(v resources.Vector, nominated bool) (over []OverGuarantee, within []resources.Index) {
 	used := q.usedOfGuarantee()
 	if nominated {
 		used.Sub(v)
 	}
 	for i, n := range v {
 		k := resources.Index(i)
-		if g, ok := q.guaranteed.At(k); ok && n > 0 && resources.AddSaturated(used.At(k), n) > g {
-			out = append(out, OverGuarantee{k, used.At(k), n, g})
+		switch g, ok := q.guaranteed.At(k); {
+		case !ok || n <= 0:
+		case resources.AddSaturated(used.At(k), n) > g:
+			over = append(over, OverGuarantee{k, used.At(k), n, g})
+		default:
+			within = append(within, k)
 		}
 	}
-	return out
+	return over, within
+}
+
+// BeyondGuarantee returns, as a new vector, the quantities of v in the resources in which q with v more exceeds its
+// guarantee (PRE-121).
+func (q *Queue) BeyondGuarantee(v resources.Vector) resources.Vector {
+	beyond := make(resources.Vector, len(v))
+	over, _ := q.OverGuarantee(v, false)
+	for _, o := range over {
+		beyond[o.Resource] = o.Requested
+	}
+	return beyond
 }
 
 // Excess returns, for each resource, what q uses above its max, without preempting allocations; zero where q is within

@@ -91,6 +91,9 @@ func (c *transcriptRun) runCommand(t *testing.T, d *datadriven.TestData) string 
 				lines += "    " + change.String() + "\n"
 			}
 		}
+		if d.HasArg("entitlements") {
+			lines += showEntitlements(e)
+		}
 		if d.HasArg("victims") {
 			lines += c.searches(e)
 		}
@@ -188,6 +191,24 @@ func (c *transcriptRun) config(t *testing.T, d *datadriven.TestData) string {
 		return ""
 	}
 	return c.applyCommand(t, scheduler.UseConfig{Partition: conf.Partitions[0]})
+}
+
+// showEntitlements shows by which reasons an explained ask may preempt.
+func showEntitlements(e *scheduler.Explanation) (lines string) {
+	for _, r := range e.Entitlements {
+		lines += fmt.Sprintf("  %v: entitled %t, %s", r.Reason, r.Entitled, r.NotEntitled)
+		if r.Queue != "" {
+			lines += " " + string(r.Queue)
+		}
+		for _, o := range r.Over {
+			lines += fmt.Sprintf("; %s: guaranteed %d, used %d, requested %d", o.Resource, o.Guaranteed, o.Used, o.Requested)
+		}
+		if len(r.Lacking) > 0 {
+			lines += fmt.Sprintf("; lacking %v", r.Lacking)
+		}
+		lines += "\n"
+	}
+	return lines
 }
 
 // searches shows the searches for victims of an explanation.

@@ -129,6 +129,9 @@ func describeQueue(q *configs.Queue, indent string) string {
 		s += fmt.Sprintf(" quota %s(%s users %q groups %q %v)", x.Name, x.Match, x.Users, x.Groups, x.Hard)
 	}
 	s += fmt.Sprintf(" preemption %s, by priority %s", q.PreemptionPolicy, q.PriorityPreemption)
+	if q.PreemptionGuarantee != policies.PreemptionGuaranteeAll {
+		s += ", by guarantee in what it is " + q.PreemptionGuarantee.String()
+	}
 	s += "\n"
 	for i := range q.Children {
 		s += describeQueue(&q.Children[i], indent+"\t")

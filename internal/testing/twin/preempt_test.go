@@ -276,18 +276,11 @@ func (t *Twin) preemptionReasons(c *totals, w *allocation) (reasons []string) {
 // entitlingQueue returns the queue whose guarantee entitles w to preempt.
 func (t *Twin) entitlingQueue(c *totals, w *allocation) *queue {
 	for _, q := range slices.Backward(t.pathQueues(t.app(w.ask.App).leaf)) {
-		about, within := false, true
-		used := t.projectedUsage(c, q, nil).Add(w.ask.Amounts)
-		for name, n := range w.ask.Amounts.All() {
-			if g, ok := q.conf.Guaranteed.Get(name); ok && n > 0 {
-				about = true
-				within = within && used.Get(name) <= g
-			}
-		}
-		if about && within {
+		within, beyond := t.againstGuarantee(c, q, w)
+		switch {
+		case len(within) > 0 && (len(beyond) == 0 || q.conf.PreemptionGuarantee == policies.PreemptionGuaranteeLacking):
 			return q
-		}
-		if about || q.conf.PreemptionPolicy == policies.PreemptFence {
+		case len(within)+len(beyond) > 0 || q.conf.PreemptionPolicy == policies.PreemptFence:
 			return nil
 		}
 	}

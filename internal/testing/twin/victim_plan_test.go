@@ -20,13 +20,13 @@ type plan struct {
 
 // bestPlan compares the plans of the first maxCandidates nodes that have one.
 func (t *Twin) bestPlan(c *totals, w *allocation, reason string) (best plan, ok bool) {
-	compared := 0
+	compared, beyond := 0, t.onlyBeyond(c, w, reason)
 	for _, n := range t.candidateNodes(c, w, reason) {
 		candidates := filter(t.allocations,
 			func(y *allocation) bool { return y.node == n.id && t.eligibleVictim(c, w, y, reason) })
 		waits := len(t.preemptingOn(n.id)) > 0 || len(t.reservedOn(n.id)) > 0 ||
 			slices.ContainsFunc(t.nominees, func(x *allocation) bool { return x.nominated == n.id })
-		if !n.admits(w.ask) || len(candidates) == 0 && !waits && !t.ignoreQuotas {
+		if !n.admits(w.ask) || !t.needsNoVictim(c, beyond, n) || len(candidates) == 0 && !waits && !t.ignoreQuotas {
 			continue
 		}
 		p, found := t.planFor(c, w, n, candidates, reason, nil)

@@ -23,7 +23,8 @@ func (s *Search) findAcrossNodes(predicates Predicates) (Plan, bool) {
 
 // needsOtherNodes reports whether a quota blocks the ask that victims on other nodes could relieve.
 func (t *victimSelector) needsOtherNodes() bool {
-	return slices.ContainsFunc(t.shortfalls, func(w quotaShortfall) bool { return w.ReducibleOnAnyNode() })
+	return !t.quotasBeyond &&
+		slices.ContainsFunc(t.shortfalls, func(w quotaShortfall) bool { return w.ReducibleOnAnyNode() })
 }
 
 // addVictimsOnOtherNodes adds eligible units of any node to a plan, the least important first, until no quota

@@ -51,6 +51,8 @@ type victimSearch struct {
 	reason          Reason
 	scope           *objects.Queue // the highest queue whose allocations may be victims; nil for a required node
 	guaranteedQueue *objects.Queue // the queue whose guarantee entitles the ask; nil by other reasons
+	// what the ask requests beyond that guarantee: it has no victims for it (PRE-121)
+	beyondGuarantee resources.Vector
 	leafEligibility map[*objects.Queue]queueEligibility
 	groups          map[groupKey]*victimUnit // the victim groups met so far
 
@@ -90,7 +92,7 @@ type cachedEligibility struct {
 
 // begin starts a search. The caches of the search before are cleared.
 func (h *victimSearch) begin(p *objects.Partition, x *objects.Allocation, r Reason) {
-	h.part, h.ask, h.reason, h.scope, h.guaranteedQueue = p, x, r, nil, nil
+	h.part, h.ask, h.reason, h.scope, h.guaranteedQueue, h.beyondGuarantee = p, x, r, nil, nil, nil
 	if h.leafEligibility == nil {
 		h.leafEligibility = map[*objects.Queue]queueEligibility{}
 	}
@@ -102,7 +104,7 @@ func (h *victimSearch) begin(p *objects.Partition, x *objects.Allocation, r Reas
 		h.scope = preemptionScope(x)
 	}
 	if r == ReasonGuarantee {
-		h.guaranteedQueue = entitlingQueue(x)
+		h.guaranteedQueue, h.beyondGuarantee = entitlingQueue(x)
 	}
 }
 

@@ -78,6 +78,9 @@ func (d generator) queue(name string, children ...configs.Queue) configs.Queue {
 	q.BudgetPolicy = pick(d, policies.BudgetsBestEffort, policies.BudgetsStrict, policies.BudgetsIgnored)
 	q.VictimOrder = pick(d, policies.VictimOrderCompatible, policies.VictimOrderPriority)
 	q.PreemptionDelay = time.Minute
+	if q.VictimOrder == policies.VictimOrderPriority { // another draw would change the clusters of all seeds
+		q.PreemptionGuarantee = policies.PreemptionGuaranteeLacking
+	}
 	return q
 }
 

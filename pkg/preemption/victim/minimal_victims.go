@@ -41,7 +41,10 @@ func (t *victimSelector) minimalVictims(l *nodeCache, index int) (plan Plan, fou
 	} else {
 		t.free = t.node.FreeAfterPreemption(t.free, h.ask)
 	}
-	if t.askFits() {
+	switch {
+	case t.needsMoreThanGuaranteed():
+		return plan, false, true
+	case t.askFits():
 		return plan, false, false
 	}
 	t.minimal.candidates = h.inVictimOrder(c)

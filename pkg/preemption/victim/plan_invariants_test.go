@@ -26,6 +26,7 @@ func TestPreemption_PlanInvariantsOnRandomClusters(t *testing.T) {
 		{"PRE-7 PRE-8 the ask is entitled to the reason of the plan", isEntitled},
 		{"PRE-29 PRE-30 PRE-32 victims have lower priority", victimsAreLessImportant},
 		{"PRE-34 no queue falls below its guarantee for another one", guaranteesHold},
+		{"PRE-121 no victim is for what exceeds the guarantee", noVictimBeyondGuarantee},
 		{"PRE-59 the ask fits every quota once the victims have ended", askFitsAfterVictims},
 		{"PRE-19 PRE-26 PRE-28 fences and disabled queues protect", victimsAreInScope},
 		{"PRE-25 system priority is out of reach of lower asks", systemPriorityIsSpared},
@@ -211,6 +212,11 @@ func guaranteesHold(t *testing.T, p *objects.Partition, plan victim.Plan) {
 // recounts node and queues from their lists of allocations. Other nominees of at least the priority of the ask go
 // before it (PRE-76).
 func fits(p *objects.Partition, plan victim.Plan, victims []*objects.Allocation) bool {
+	return fitsWith(p, plan, plan.Ask.Ask().Amounts, victims)
+}
+
+// fitsWith is fits for an ask that requests other amounts.
+func fitsWith(p *objects.Partition, plan victim.Plan, requested resources.Amounts, victims []*objects.Allocation) bool {
 	x := plan.Ask
 	var counts []*objects.Allocation // what the node and the queues have then, beside x
 	for _, n := range p.Nodes() {
@@ -226,13 +232,13 @@ func fits(p *objects.Partition, plan victim.Plan, victims []*objects.Allocation)
 		}
 	}
 	within := func(bound resources.Amounts, names func(string) bool, member func(*objects.Allocation) bool) bool {
-		used := x.Ask().Amounts
+		used := requested
 		for _, y := range counts {
 			if member(y) {
 				used = used.Add(y.Ask().Amounts)
 			}
 		}
-		for name, n := range x.Ask().Amounts.All() {
+		for name, n := range requested.All() {
 			if n > 0 && names(name) && used.Get(name) > bound.Get(name) {
 				return false
 			}
@@ -255,6 +261,28 @@ func fits(p *objects.Partition, plan victim.Plan, victims []*objects.Allocation)
 		}
 	}
 	return true
+}
+
+// noVictimBeyondGuarantee: what the ask requests of the resources in which the entitling queue exceeds its guarantee
+// fits without a victim.
+func noVictimBeyondGuarantee(t *testing.T, p *objects.Partition, plan victim.Plan) {
+	if plan.Reason != victim.ReasonGuarantee {
+		return
+	}
+	q, _ := victim.GuaranteedQueue(plan.Ask)
+	used, beyond := held(p, q, nil), map[string]resources.Quantity{}
+	for _, y := range p.Nominees() {
+		if q.IsSelfOrAncestorOf(y.Application().Queue()) {
+			used = used.Add(y.Ask().Amounts)
+		}
+	}
+	for name, n := range plan.Ask.Ask().Amounts.All() {
+		if g, ok := q.Guaranteed().Get(name); ok && n > 0 && used.Get(name)+n > g {
+			beyond[name] = n
+		}
+	}
+	assert.Check(t, len(beyond) == 0 || q.Settings().PreemptionGuarantee == policies.PreemptionGuaranteeLacking)
+	assert.Check(t, fitsWith(p, plan, resources.FromMap(beyond), nil), "victims for %v", beyond)
 }
 
 func askFitsAfterVictims(t *testing.T, p *objects.Partition, plan victim.Plan) {

@@ -36,7 +36,9 @@ const (
 	TooLittleFreed     NoPlanReason = "eligible victims hold too little"
 	BlockedByGuarantee NoPlanReason = "queue guarantees protect the needed victims"
 	BlockedByBudget    NoPlanReason = "disruption budgets protect the needed victims"
-	BlockedByQuota     NoPlanReason = "a quota blocks the ask" // or a limit, even without the eligible allocations
+	// the queue whose guarantee entitles the ask would exceed it there (PRE-121)
+	NeedsMoreThanGuaranteed NoPlanReason = "victims are needed in a resource beyond the guarantee"
+	BlockedByQuota          NoPlanReason = "a quota blocks the ask" // or a limit, even without the eligible allocations
 )
 
 // BlockingQuota is a quota that blocked the ask, and on how many nodes.
@@ -122,6 +124,8 @@ func (e *reportRecorder) keepIfBest(plan Plan) {
 func (e *reportRecorder) recordNoPlan(t *victimSelector) {
 	o := BlockedByQuota
 	switch {
+	case t.needsMoreThanGuaranteed(): // t has removed nothing
+		o = NeedsMoreThanGuaranteed
 	case len(e.search.current.protected) > 0:
 		o = BlockedByBudget
 		for _, reason := range e.search.current.protected {

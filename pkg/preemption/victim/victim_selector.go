@@ -14,9 +14,10 @@ type victimSelector struct {
 	node       *objects.Node
 	shortfalls []quotaShortfall
 
-	limitBlocks bool             // a shortfall is that of a limit of a user or group
-	minimal     minimalSelection // of minimalVictims, as the next
-	guarantees  guaranteeTotals
+	limitBlocks  bool             // a shortfall is that of a limit of a user or group
+	quotasBeyond bool             // a quota needs victims for what the ask requests beyond its guarantee
+	minimal      minimalSelection // of minimalVictims, as the next
+	guarantees   guaranteeTotals
 	// of the node, with the removed allocations released; scratch, like the next three
 	free                resources.Vector
 	removable, selected []victimUnit
@@ -34,12 +35,19 @@ type quotaShortfall struct {
 
 // begin starts a search; the quota shortfalls of its ask are computed once.
 func (t *victimSelector) begin(h *victimSearch) {
-	t.search, t.shortfalls, t.limitBlocks = h, t.shortfalls[:0], false
+	t.search, t.shortfalls, t.limitBlocks, t.quotasBeyond = h, t.shortfalls[:0], false, false
 	t.guarantees.beginSearch()
 	for _, w := range QuotaShortfalls(h.part, h.ask) {
 		t.shortfalls = append(t.shortfalls, quotaShortfall{Shortfall: w})
 		t.limitBlocks = t.limitBlocks || w.Kind() == quota.LimitMaxResources
+		t.quotasBeyond = t.quotasBeyond || holdsAnyOf(w.Amount, h.beyondGuarantee)
 	}
+}
+
+// needsMoreThanGuaranteed reports whether the ask needs victims for what it requests beyond the guarantee that entitles
+// it: on the node or in a quota (PRE-121). Requires: t.free has no removed allocation.
+func (t *victimSelector) needsMoreThanGuaranteed() bool {
+	return t.quotasBeyond || !t.free.Covers(t.search.beyondGuarantee)
 }
 
 // selectVictimsOnNode removes every eligible allocation of n that no guarantee and no strict budget protects, and
@@ -49,6 +57,9 @@ func (t *victimSelector) selectVictimsOnNode(n *objects.Node) (Plan, bool) {
 	h := t.search
 	t.startNode(n)
 	t.free, t.removable, t.selected = n.FreeAfterPreemption(t.free, h.ask), t.removable[:0], t.selected[:0]
+	if t.needsMoreThanGuaranteed() {
+		return Plan{}, false
+	}
 	for y := range n.EachAllocation {
 		if h.ineligibleReason(y) == Eligible && !t.hasUnitOf(y) {
 			t.removable = append(t.removable, h.unitOf(y))

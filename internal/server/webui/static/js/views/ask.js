@@ -72,8 +72,12 @@ function preemption(e) {
   ];
   const search = (s) => h('div', { class: 'gate' }, s.found ? mark('check', 'plain', 'victims') : mark('cross', 'plain', 'no victims'), h('span', {}, s.preemptionReason),
     h('div', {}, s.plans?.length > 0 && h('div', {}, s.plans[0].victims.length > 0 ? `would end ${victims(s.plans[0])} on ${s.plans[0].nodeID}` : `waits for what ends on ${s.plans[0].nodeID} already`), !s.found && lacks(s)));
+  const guarantee = (x) => [
+    ...(x.overGuarantee ?? []).map((o) => `; ${o.resource}: ${f.quantity(o.resource, o.guaranteed)} guaranteed, ${f.quantity(o.resource, o.used)} used, ${f.quantity(o.resource, o.requested)} requested${x.entitled ? ', so no victims for it' : ''}`),
+    x.lacking?.length > 0 && `; preemption.guarantee: lacking would entitle it by ${x.lacking.join(', ')}`,
+  ];
   return card('May it preempt?', h('div', { class: 'body', id: 'preemption' }, e.entitlements.map((x) => h('div', { class: 'gate' }, x.entitled ? mark('check', 'plain', 'yes') : mark('cross', 'plain', 'no'), h('span', {}, x.preemptionReason),
-    h('span', { class: 'muted' }, x.entitled ? 'entitled' : x.reason, x.queueName ? ` (${x.queueName})` : '', x.entitledAt ? `, entitled in ${f.duration(f.millis(x.entitledAt) - Date.now())}` : ''))),
+    h('span', { class: 'muted' }, x.entitled ? 'entitled' : x.reason, x.queueName ? ` (${x.queueName})` : '', guarantee(x), x.entitledAt ? `, entitled in ${f.duration(f.millis(x.entitledAt) - Date.now())}` : ''))),
   e.searches?.length > 0 && h('h3', { class: 'small strong', style: { marginTop: '12px' } }, later ? 'Victims, as things are, when it is entitled' : 'Victims, as things are'), (e.searches ?? []).map(search)));
 }
 
