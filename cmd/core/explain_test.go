@@ -94,6 +94,7 @@ func TestPrintExplanation_VictimSearches(t *testing.T) {
 		"searches": [
 			{"preemptionReason": "guarantee", "totalNodes": 5, "nodes": {"noPlan": 3}, "infeasible": 2,
 				"noPlanReasons": {"no eligible victim": 1, "eligible victims hold too little": 2},
+				"youngUntil": 1767355260000000000,
 				"blockingQuotas": [{"quota": "queue root.a has too little headroom", "shortfall": {"vcore": 2000}, "nodes": 3}]},
 			{"preemptionReason": "priority", "found": true, "totalNodes": 5, "nodes": {"compared": 5},
 				"plans": [{"nodeID": "n1", "victims": [{"allocationKey": "v", "priority": 3}]}]}]}`)))
@@ -103,6 +104,7 @@ func TestPrintExplanation_VictimSearches(t *testing.T) {
   reason guarantee: 0 of 5 nodes compared, 3 without a plan, 0 rejected, 2 infeasible, 0 not evaluated
     eligible victims hold too little: nodes 2
     no eligible victim: nodes 1
+    the first minimum run time ends at 2026-01-02T12:01:00Z
     queue root.a has too little headroom: shortfall vcore 2
   reason priority: 5 of 5 nodes compared, 0 without a plan, 0 rejected, 0 infeasible, 0 not evaluated
     plan for node n1: v (3)

@@ -141,6 +141,9 @@ func (t preemptText) search(s *victimSearch, indent string) {
 	for _, what := range slices.Sorted(maps.Keys(s.NoPlanReasons)) {
 		t.line("%s  %s: nodes %d", indent, what, s.NoPlanReasons[what])
 	}
+	if !s.YoungUntil.IsZero() {
+		t.line("%s  the first minimum run time ends at %s", indent, timeText(s.YoungUntil))
+	}
 	for _, q := range s.BlockingQuotas {
 		t.line("%s  %s: shortfall %s", indent, q.Verdict, amountsText(q.Shortfall.Map()))
 	}
@@ -258,7 +261,11 @@ func (t preemptText) candidates(node objects.NodeID, list []preemption.Candidate
 	}
 	t.line("\nON NODE %s\tAPPLICATION\tQUEUE\tPRIORITY\tOUTCOME", node)
 	for _, y := range list {
-		t.line("%s\t%s\t%s\t%d\t%s", y.Key, y.App, y.Queue, y.Priority, y.Reason)
+		outcome := y.Reason
+		if !y.YoungUntil.IsZero() {
+			outcome += ", until " + timeText(y.YoungUntil)
+		}
+		t.line("%s\t%s\t%s\t%d\t%s", y.Key, y.App, y.Queue, y.Priority, outcome)
 	}
 	t.moreLine(remaining)
 }

@@ -23,6 +23,8 @@ const (
 	RunTimeDefaultProperty       = "runtime.default"
 	RunTimeMaxProperty           = "runtime.max"
 	RunTimeEnforceProperty       = "runtime.enforce"
+	MinRuntimeProperty           = "preemption.minruntime"
+	MinRuntimeStrictProperty     = "preemption.minruntime.strict"
 )
 
 // Settings are the parsed properties of a queue (QUE-7). The table of properties has an entry for each field.
@@ -39,6 +41,8 @@ type Settings struct {
 	BudgetPolicy            policies.BudgetPolicy
 	VictimOrder             policies.VictimOrder
 	VictimQoS               policies.VictimQoS
+	MinRuntime              time.Duration // for which what has begun is protected from preemption; 0: not at all
+	MinRuntimeStrict        bool          // it is no victim; false: it is the last one
 	PreemptionDelay         time.Duration
 	PriorityPreemptionDelay time.Duration
 	QuotaPreemptionDelay    time.Duration // 0: off
@@ -142,6 +146,12 @@ var properties = []Property{
 		Sentence: "Whether asks of the queue prefer victims of a lower quality of service."},
 		func(s *Settings) *policies.VictimQoS { return &s.VictimQoS },
 		strings.EqualFold, policies.VictimQoSDisabled, policies.VictimQoSEnabled),
+	minRuntime(Property{Name: MinRuntimeProperty, Default: "0s", Words: []string{"10m", "0s"},
+		Sentence: "How long an allocation of the queue has to run before it is a victim like others."},
+		func(s *Settings) *time.Duration { return &s.MinRuntime }),
+	flag(Property{Name: MinRuntimeStrictProperty, Words: []string{"true", "false"}, Default: "false",
+		Sentence: "Whether it is no victim before, instead of the last one."},
+		func(s *Settings) *bool { return &s.MinRuntimeStrict }, "true"),
 	duration(Property{Name: QuotaPreemptionDelayProperty, Default: "0s", Words: []string{"5m", "0s"},
 		Sentence: "How long the queue may be above its max before its allocations are preempted.",
 		Accepted: "a duration such as 5m, or 0s for off"},
@@ -239,6 +249,15 @@ func runTime(p Property, field func(*Settings) *time.Duration) Property {
 	return scalar(p, field, func(text string) (time.Duration, bool) {
 		d, err := time.ParseDuration(text)
 		return d, err == nil && (d == 0 || d >= MinRunTime && d <= MaxRunTime)
+	})
+}
+
+// minRuntime completes the entry of a property with a time that allocations run, which children inherit.
+func minRuntime(p Property, field func(*Settings) *time.Duration) Property {
+	p.Accepted, p.Inherited = "a duration up to 87600h, or 0s for none", AnyValue
+	return scalar(p, field, func(text string) (time.Duration, bool) {
+		d, err := time.ParseDuration(text)
+		return d, err == nil && d >= 0 && d <= MaxRunTime
 	})
 }
 

@@ -36,6 +36,12 @@ func (eng *Engine) BackOffOf(group *objects.AskGroup) BackOff {
 	}
 	b := BackOff{BackOffNoVictims, e.evaluatedAt.Add(evaluationRetry), !e.retriesUnchanged() &&
 		e.changes == eng.changeCount()}
+	if b.NeedChange && !eng.youngEnd.IsZero() { // which counts as a change
+		b.NeedChange = false
+		if b.Until.Before(eng.youngEnd) {
+			b.Until = eng.youngEnd
+		}
+	}
 	switch {
 	case e.nominationGivenUp:
 		b.Reason = BackOffNominationGiveUp

@@ -109,7 +109,7 @@ func (s *DryRun) searchFor(r victim.Reason) bool {
 	if s.ask.KnownToRM {
 		predicates = s.eng.checkPredicates
 	}
-	s.lastSearch = s.eng.search().Explain(s.ask.Allocation, r, predicates)
+	s.lastSearch = s.eng.search().At(s.ask.EntitledAt).Explain(s.ask.Allocation, r, predicates)
 	s.report.Searches = append(s.report.Searches, s.viewSearch(&s.lastSearch))
 	if s.lastSearch.Found {
 		s.report.Victims, s.report.MoreVictims = listVictims(s.lastSearch.Plan.Victims, s.ask.Now)
@@ -136,7 +136,7 @@ func (s *DryRun) explainNode(id objects.NodeID) {
 		return
 	}
 	s.report.CandidatesNode, s.report.CandidatesReason = plan.Node.ID(), plan.Reason
-	s.report.Candidates, s.report.MoreCandidates = listCandidates(s.eng.search().Candidates(plan))
+	s.report.Candidates, s.report.MoreCandidates = listCandidates(s.eng.search().At(s.ask.EntitledAt).Candidates(plan))
 }
 
 func (s *DryRun) viewSearch(report *victim.SearchReport) VictimSearch {
@@ -144,6 +144,7 @@ func (s *DryRun) viewSearch(report *victim.SearchReport) VictimSearch {
 	v := VictimSearch{
 		Reason: report.Reason, Found: report.Found, TotalNodes: report.TotalNodes, NodeOutcomes: &nodes,
 		Infeasible: report.Infeasible, NoPlanReasons: report.NoPlanReasons, CrossNode: report.CrossNode,
+		YoungUntil:   objects.TimestampOf(report.YoungUntil),
 		NotEvaluated: report.TotalNodes - report.Infeasible - nodes.Compared - nodes.NoPlan - nodes.Rejected,
 	}
 	for i := range report.BlockingQuotas {
@@ -158,7 +159,7 @@ func (s *DryRun) viewSearch(report *victim.SearchReport) VictimSearch {
 	for i := range report.Best {
 		p := Plan{Node: report.Best[i].Node.ID()}
 		p.Victims, p.MoreVictims = listVictims(report.Best[i].Victims, s.ask.Now)
-		p.BudgetViolations, p.OptedOut, p.Originator = report.Best[i].Cost()
+		p.BudgetViolations, p.Young, p.OptedOut, p.Originator = report.Best[i].Cost()
 		v.BestPlans = append(v.BestPlans, p)
 	}
 	return v

@@ -51,9 +51,11 @@ type VictimSearch struct {
 	// nodes on which the ask would not fit if all candidates were preempted
 	Infeasible int `json:"infeasible"`
 	// nodes without candidates, or that cannot have a better plan
-	NotEvaluated   int                         `json:"notEvaluated"`
-	NoPlanReasons  map[victim.NoPlanReason]int `json:"noPlanReasons,omitempty"`  // of the nodes without a plan
-	BlockingQuotas []BlockingQuota             `json:"blockingQuotas,omitempty"` // quotas that block the ask
+	NotEvaluated  int                         `json:"notEvaluated"`
+	NoPlanReasons map[victim.NoPlanReason]int `json:"noPlanReasons,omitempty"` // of the nodes without a plan
+	// when the first minimum run time ends that is such a reason
+	YoungUntil     objects.Timestamp `json:"youngUntil,omitzero"`
+	BlockingQuotas []BlockingQuota   `json:"blockingQuotas,omitempty"` // quotas that block the ask
 	// no single node has enough victims for a quota: victims on other nodes are needed
 	CrossNode bool   `json:"crossNode"`
 	BestPlans []Plan `json:"plans,omitempty"` // the best plans, the chosen one first
@@ -72,6 +74,7 @@ type Plan struct {
 	Victims          []Victim       `json:"victims"`
 	MoreVictims      int            `json:"moreVictims,omitempty"`
 	BudgetViolations int            `json:"budgetViolations,omitempty"`
+	Young            int            `json:"young,omitempty"`      // victims before the end of their minimum run time
 	OptedOut         bool           `json:"optedOut,omitempty"`   // a victim has opted out of preemption
 	Originator       bool           `json:"originator,omitempty"` // a victim is the originator of its application
 }

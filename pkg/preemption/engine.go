@@ -25,6 +25,7 @@ type Engine struct {
 	victimSearch *victim.Search // nil: there was no search yet
 	toEvaluate   []*evaluation  // ask groups to evaluate for preemption
 	backOff      backOff        // ask groups that found no victims
+	youngEnd     time.Time      // when a candidate of a search without victims no longer is young; zero: none was
 
 	log          preemptionLog
 	cycles       CycleDetector
@@ -82,7 +83,7 @@ func (eng *Engine) SetOracle(oracle *objects.Oracle) { eng.oracle = oracle }
 func (eng *Engine) Reset(p *objects.Partition, now time.Time) {
 	eng.log.untrackAll(now)
 	eng.part, eng.changes, eng.toEvaluate, eng.backOff, eng.victimSearch = p, watch(p), nil, newBackOff(), nil
-	eng.cycles, eng.timeouts, eng.pressed = CycleDetector{}, timeouts{}, nil
+	eng.cycles, eng.timeouts, eng.pressed, eng.youngEnd = CycleDetector{}, timeouts{}, nil, time.Time{}
 	clear(eng.victimLeaves)
 }
 
@@ -90,6 +91,7 @@ func (eng *Engine) Reset(p *objects.Partition, now time.Time) {
 // precedes each command and each run.
 func (eng *Engine) ServeDeadlines(now time.Time) {
 	eng.servedUntil = now
+	eng.endYouth(now)
 	eng.changes.enforcement.CollectDue(now)
 	eng.toEvaluate = append(eng.toEvaluate, eng.backOff.popExpired(now)...)
 }
@@ -127,7 +129,7 @@ func (eng *Engine) NextEnforcement() (at time.Time, ok bool) {
 // never. Work that is due already is left to the next run.
 func (eng *Engine) NextDeadline() (t time.Time, ok bool) {
 	for _, next := range [...]func() (time.Time, bool){eng.nextNominationTimeout, eng.nextCoolDownEnd, eng.nextRetry,
-		eng.nextDelayEnd, eng.nextGraceEnd} {
+		eng.nextDelayEnd, eng.nextGraceEnd, eng.nextYoungEnd} {
 		if at, some := next(); some && (!ok || at.Before(t)) {
 			t, ok = at, true
 		}

@@ -80,7 +80,7 @@ func (eng *Engine) evaluateAsk(x *objects.Allocation, previous, current *evaluat
 	eng.oracleAsked = false
 	if preemptsAsGang(x) {
 		plans = eng.planGang(x, reasons[0], now)
-	} else if plan, found := eng.findPlan(x, reasons); found {
+	} else if plan, found := eng.findPlan(x, reasons, now); found {
 		plans = append(plans, plan)
 	}
 	if len(plans) == 0 && !eng.oracleAsked { // otherwise an answer of the RM holds for this ask only

@@ -74,5 +74,5 @@ func (eng *Engine) planGangMember(y *objects.Allocation, firstReason victim.Reas
 		}
 	}
 	reasons, _ := EntitledReasons(eng.part, y, now)
-	return eng.findPlan(y, reasons)
+	return eng.findPlan(y, reasons, now)
 }

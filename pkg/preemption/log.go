@@ -162,7 +162,7 @@ func (eng *Engine) logPreemption(plan victim.Plan, now time.Time) {
 	f.ask, f.Ask, f.Reason, f.Node, f.Nomination = x, PreemptorOf(x), plan.Reason, plan.Node.ID(), new(Nomination)
 	outcomes := plan.Outcomes // the log must not keep the plan
 	f.NodeOutcomes = &outcomes
-	f.Candidates, f.MoreCandidates = listCandidates(eng.search().Candidates(plan))
+	f.Candidates, f.MoreCandidates = listCandidates(eng.search().At(now).Candidates(plan))
 	reasons, _ := EntitledReasons(eng.part, x, now)
 	if i := slices.Index(reasons, plan.Reason); i > 0 {
 		f.TriedReasons = reasons[:i]
@@ -233,6 +233,7 @@ func listCandidates(list []victim.Candidate) (out []Candidate, more int) {
 		out[i] = Candidate{
 			Key: ask.Key, App: ask.App, Queue: y.Application().Queue().Path(),
 			Priority: ask.Priority, Victim: y.Victim, Reason: candidateOutcome(y),
+			YoungUntil: objects.TimestampOf(y.YoungUntil),
 		}
 	}
 	copyKeys(len(out), func(i int) *objects.AllocationKey { return &out[i].Key })

@@ -85,10 +85,14 @@ func (eng *Engine) dropIfGone(e *evaluation) bool {
 }
 
 // findPlan searches victims for x by each of the reasons in turn, and returns the first plan (PRE-7).
-func (eng *Engine) findPlan(x *objects.Allocation, reasons []victim.Reason) (plan victim.Plan, found bool) {
+func (eng *Engine) findPlan(x *objects.Allocation, reasons []victim.Reason, now time.Time) (plan victim.Plan,
+	found bool) {
 	eng.searches++
 	for _, r := range reasons {
-		plan, found = eng.search().Find(x, r, eng.checkPredicates)
+		plan, found = eng.search().At(now).Find(x, r, eng.checkPredicates)
+		if !found || preemptsAsGang(x) { // the gang may have no plan although x has
+			eng.searchAgainAt(eng.search().NextYoungEnd())
+		}
 		if found {
 			break
 		}

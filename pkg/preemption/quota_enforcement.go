@@ -13,7 +13,8 @@ import (
 // not preempt (QUO-60).
 func (eng *Engine) EnforceQuota(now time.Time) bool {
 	for q := eng.takeDue(now); q != nil; q = eng.takeDue(now) {
-		victims := victim.ForQuota(eng.part, q)
+		victims, nextYoungEnd := victim.ForQuota(eng.part, q, now)
+		eng.searchAgainAt(nextYoungEnd)
 		if len(victims) == 0 {
 			continue // no allocation is eligible (QUO-58)
 		}

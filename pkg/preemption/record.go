@@ -102,6 +102,8 @@ type Candidate struct {
 	Priority int32                 `json:"priority"`
 	Victim   bool                  `json:"victim"`
 	Reason   string                `json:"reason"` // why it is ineligible, or the outcome if it is not
+	// when its minimum run time ends, if that is the reason
+	YoungUntil objects.Timestamp `json:"youngUntil,omitzero"`
 }
 
 // Nomination is the state of the nomination of a preemptor.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -224,6 +225,38 @@ func TestDryRun_SearchesCountNodesEachForItself(t *testing.T) {
 	assert.Equal(t, len(got.Searches), 2)
 	assert.DeepEqual(t, got.Searches[0].NodeOutcomes, &victim.NodeOutcomes{NoPlan: 2})
 	assert.DeepEqual(t, got.Searches[1].NodeOutcomes, &victim.NodeOutcomes{NoPlan: 1, Compared: 1})
+}
+
+// What has just begun is no victim until the time that search and candidate say (PRE-124), or the last one (PRE-123).
+func TestDryRun_MinimumRunTimes(t *testing.T) {
+	r := newPreemptCore(t, objects.DefaultOptions(), nil, "n1", "n2")
+	setMinRuntime := func(strict bool) {
+		conf := r.Partition().Config()
+		conf.Root.Children = slices.Clone(conf.Root.Children) // configurations in force are immutable
+		conf.Root.Children[0].MinRuntime, conf.Root.Children[0].MinRuntimeStrict = 90*time.Second, strict
+		r.Step(r.now, scheduler.UseConfig{Partition: conf})
+	}
+	r.runAllocation("first", "n1", 0, 4)
+	r.now = r.now.Add(10 * time.Second)
+	r.runAllocation("second", "n2", 0, 4)
+
+	setMinRuntime(true)
+	got := r.dryRunOf(t, scheduler.DryRunRequest{Ask: r.ask("new", 50, 4), Node: "n2"})
+	search, end := got.Searches[0], objects.TimestampOf(epoch.Add(30*time.Second))
+	assert.Equal(t, got.Outcome, scheduler.WouldNotFit)
+	assert.DeepEqual(t, search.NoPlanReasons, map[victim.NoPlanReason]int{victim.BlockedByMinRuntime: 2})
+	assert.Equal(t, search.YoungUntil, end)
+	assert.DeepEqual(t, candidateReasons(got.Candidates),
+		map[string]string{"second": "has run for less than its minimum run time"})
+	assert.Equal(t, got.Candidates[0].YoungUntil, objects.TimestampOf(epoch.Add(40*time.Second)))
+
+	setMinRuntime(false)
+	got = r.dryRunOf(t, scheduler.DryRunRequest{Ask: r.ask("new", 50, 4)})
+	assert.Equal(t, got.Searches[0].BestPlans[0].Young, 1)
+	r.now = end.Time()
+	got = r.dryRunOf(t, scheduler.DryRunRequest{Ask: r.ask("new", 50, 4)})
+	assert.Equal(t, got.Node, objects.NodeID("n1"))
+	assert.Equal(t, got.Searches[0].BestPlans[0].Young, 0)
 }
 
 // The best plans are listed in order, ten at most.

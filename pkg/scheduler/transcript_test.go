@@ -221,6 +221,9 @@ func (c *transcriptRun) searches(e *scheduler.Explanation) (lines string) {
 		for _, why := range slices.Sorted(maps.Keys(s.NoPlanReasons)) {
 			lines += fmt.Sprintf("    %v: nodes %d\n", why, s.NoPlanReasons[why])
 		}
+		if !s.YoungUntil.IsZero() {
+			lines += fmt.Sprintf("    the first minimum run time ends at %s\n", s.YoungUntil.Time().Sub(epoch))
+		}
 		for _, q := range s.BlockingQuotas {
 			lines += fmt.Sprintf("    %s: shortfall %v, nodes %d\n", q.Verdict, q.Shortfall, q.Nodes)
 		}

@@ -132,6 +132,9 @@ func describeQueue(q *configs.Queue, indent string) string {
 	if q.PreemptionGuarantee != policies.PreemptionGuaranteeAll {
 		s += ", by guarantee in what it is " + q.PreemptionGuarantee.String()
 	}
+	if q.MinRuntime > 0 {
+		s += fmt.Sprintf(", minimum run time %s, strict %t", q.MinRuntime, q.MinRuntimeStrict)
+	}
 	s += "\n"
 	for i := range q.Children {
 		s += describeQueue(&q.Children[i], indent+"\t")

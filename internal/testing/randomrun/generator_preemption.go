@@ -3,6 +3,7 @@ package randomrun
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
@@ -40,6 +41,8 @@ func setPreemption(q *configs.Queue, path string, version int) {
 	g := independentGenerator(fmt.Sprint("preemption of ", path, " ", version))
 	q.PreemptionGuarantee = Pick(g, policies.PreemptionGuaranteeAll, policies.PreemptionGuaranteeLacking,
 		policies.PreemptionGuaranteeLacking)
+	q.MinRuntime = Pick(g, 0, 3*time.Second, 20*time.Second, 2*time.Minute)
+	q.MinRuntimeStrict = g.OneIn(2)
 	if !q.Guaranteed.IsEmpty() && g.OneIn(2) { // of a second resource
 		guaranteed := q.Guaranteed.Map()
 		guaranteed["memory"] = Pick[resources.Quantity](g, 0, 1, 2, 4)
@@ -48,6 +51,7 @@ func setPreemption(q *configs.Queue, path string, version int) {
 	if q.ChildTemplate != nil {
 		template := *q.ChildTemplate
 		template.PreemptionGuarantee = q.PreemptionGuarantee
+		template.MinRuntime, template.MinRuntimeStrict = q.MinRuntime, q.MinRuntimeStrict
 		q.ChildTemplate = &template
 	}
 	q.Children = slices.Clone(q.Children)

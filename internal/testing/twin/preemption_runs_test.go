@@ -18,7 +18,8 @@ import (
 const preemptionConfig = `partitions: [{name: default, queues: [{name: root, submitacl: '*',
   properties: {preemption.delay: 1s}, queues: [
   {name: a, resources: {guaranteed: {vcore: 6m, gpu: 4}}},
-  {name: b, resources: {guaranteed: {vcore: 4m, gpu: 2}, max: {vcore: 14m}}},
+  {name: b, resources: {guaranteed: {vcore: 4m, gpu: 2}, max: {vcore: 14m}},
+    properties: {quota.preemption.delay: 2s}},
   {name: c, resources: {max: {vcore: 12m, gpu: 5}}, queues: [
     {name: d, resources: {guaranteed: {gpu: 3, memory: 4}}},
     {name: e, properties: {preemption.priority: fence}}]}]}]}]`
@@ -27,6 +28,7 @@ const preemptionConfig = `partitions: [{name: default, queues: [{name: root, sub
 // lack another. Asks are for much of one and little of another.
 func preemptingRun(t *testing.T, seed uint64) randomrun.Run {
 	s := newScript(t, preemptionConfig, seed, 121)
+	s.Partition.QuotaPreemptionEnabled = true
 	s.Partition.PreemptionEnabled, s.Partition.Reservation.Enabled = true, s.IntN(4) == 0
 	size := func(vcore, memory, gpu int) resources.Amounts {
 		return resources.FromMap(map[string]resources.Quantity{"vcore": resources.Quantity(vcore),
@@ -76,7 +78,7 @@ func TestRandomRuns_PreemptionSettings(t *testing.T) {
 	runs, seen := testscale.Runs(150), map[string]int{}
 	agree(t, 1, runs, preemptingRun, observePreemption, seen)
 	checkOften(t, runs, seen, map[string]int{"preempts for what it lacks": runs / 2, "would preempt if lacking": runs,
-		"needs victims beyond the guarantee": runs / 2})
+		"needs victims beyond the guarantee": runs / 2, "victims are too young": runs, "preempted young": runs})
 }
 
 // observePreemption counts what the settings of preemption decide.
@@ -91,10 +93,12 @@ func observePreemption(_ *testing.T, core *scheduler.Core, seen map[string]int) 
 					seen["would preempt if lacking"] += boolToInt(len(r.Lacking) > 0)
 				}
 				for _, r := range e.Searches {
+					seen["victims are too young"] += boolToInt(r.NoPlanReasons[victim.BlockedByMinRuntime] > 0)
 					seen["needs victims beyond the guarantee"] += boolToInt(r.NoPlanReasons[victim.NeedsMoreThanGuaranteed] > 0)
 				}
 			}
 			for _, e := range effects {
+				seen["preempted young"] += boolToInt(preemptedYoung(core, e, now))
 				r, _ := e.(scheduler.Released)
 				_, key, ok := strings.Cut(r.Message, "preempted (guarantee) for ask ")
 				if !ok {

@@ -122,7 +122,7 @@ func (t *Twin) quotaVictims(q *queue) []*allocation {
 			continue
 		}
 		u := t.victimUnit(w)
-		if u[0] == w && t.evictable(u) && holdsAnyOf(u, over) {
+		if u[0] == w && t.evictable(u) && holdsAnyOf(u, over) && !t.strictlyYoung(u, "quota") {
 			candidates = append(candidates, u)
 		}
 	}
@@ -264,6 +264,7 @@ func (t *Twin) compareQuotaVictims(q *queue, over resources.Amounts, a, b []*all
 		return slices.MinFunc(unit, func(x, y *allocation) int { return x.boundAt.Compare(y.boundAt) }).boundAt
 	}
 	return cmp.Or(
+		int(t.young(a, "quota")-t.young(b, "quota")),
 		has(a, refusesPreemption)-has(b, refusesPreemption), has(a, originator)-has(b, originator),
 		cmp.Compare(top(a), top(b)), len(a)-len(b),
 		first(b).Compare(first(a)), size(a).Compare(size(b)), cmp.Compare(b[0].ask.Key, a[0].ask.Key),

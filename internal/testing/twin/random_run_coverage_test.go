@@ -38,6 +38,7 @@ func TestRandomRuns_CoverEveryBehaviour(t *testing.T) {
 			effects, _ := applyStep(b, core, now)
 			for _, e := range effects {
 				occurrences[effectKind(e)]++
+				occurrences["preempted before its minimum run time"] += boolToInt(preemptedYoung(core, e, now))
 				if a, ok := e.(scheduler.Allocated); ok {
 					occurrences[preferenceOf(a.Ask)]++
 					if orphaned[a.Ask.Key] {
@@ -86,7 +87,8 @@ func TestRandomRuns_CoverEveryBehaviour(t *testing.T) {
 		"an operator: put on hold":     runs / 20, "an operator: cancelled": runs / 40, "an operator: released": runs / 40,
 		"an operator: stopped": runs / 10, "an operator: started": runs / 10, "an operator: cordoned": runs / 10,
 		"an operator: uncordoned": runs / 20, "an operator: set draining": runs / 40, "an operator: moved": runs / 20,
-		"preemption cycle, cool-down true": 2, "preemption cycle, cool-down false": 4, "cool-down ended": 2,
+		"preempted before its minimum run time": runs / 40,
+		"preemption cycle, cool-down true":      2, "preemption cycle, cool-down false": 4, "cool-down ended": 2,
 		"released, it ran for too long": runs / 2, "a wish to run for too long": runs / 4,
 		"a run time cannot be read": runs / 4, "a reported run time cannot be read": runs / 15,
 		"a start cannot be read": runs / 15,

@@ -307,6 +307,9 @@ func (t *Twin) scheduleDeadlines(at func(time.Time)) {
 	for _, when := range t.evaluationsDue() {
 		at(when)
 	}
+	for _, when := range t.youngEnds() {
+		at(when)
+	}
 	for _, when := range t.reservationTimes() {
 		at(when)
 	}

@@ -201,6 +201,9 @@ func (t *Twin) eligibleVictim(c *totals, w, y *allocation, reason string) bool {
 		return false
 	}
 	priority := t.victimPriority(y)
+	if t.strictlyYoung(t.victimUnit(y), reason) {
+		return false
+	}
 	for _, z := range t.victimUnit(y) {
 		priority = max(priority, t.victimPriority(z))
 		if z.ask.RequiredNode() != "" {
@@ -329,13 +332,14 @@ func (t *Twin) victimWeight(unit []*allocation, w *allocation, reason string) []
 		last[i] = -last[i]
 	}
 	last = append(append([]int64{size, -since}, last...), 1)
+	first := t.young(unit, reason)
 	switch {
 	case reason == "priority":
-		return append([]int64{number, quality, refusesPreemption, originator}, last...)
+		return append([]int64{first, number, quality, refusesPreemption, originator}, last...)
 	case reason == "guarantee" && conf.VictimOrder == policies.VictimOrderCompatible:
-		return append([]int64{refusesPreemption, originator}, last...)
+		return append([]int64{first, refusesPreemption, originator}, last...)
 	}
-	return append([]int64{refusesPreemption, originator, number, quality}, last...)
+	return append([]int64{first, refusesPreemption, originator, number, quality}, last...)
 }
 
 func qosRank(text string) int64 {
@@ -351,8 +355,9 @@ func qosRank(text string) int64 {
 // planCost returns numbers that are smaller, the first that differs, for a plan with less disruption.
 func (t *Twin) planCost(chosen [][]*allocation, w *allocation, reason string) []int64 {
 	top, sum, count, oldest := int64(math.MinInt64), int64(0), int64(0), int64(math.MaxInt64)
-	var refusesPreemption, originator int64
+	var refusesPreemption, originator, young int64
 	for _, u := range chosen {
+		young += t.young(u, reason) * int64(len(u))
 		number, since := int64(math.MinInt64), int64(math.MaxInt64)
 		for _, y := range u {
 			number, since = max(number, int64(t.victimPriority(y))), min(since, y.boundAt.UnixNano())
@@ -370,11 +375,11 @@ func (t *Twin) planCost(chosen [][]*allocation, w *allocation, reason string) []
 	numbers := []int64{top, sum, count, -oldest}
 	switch {
 	case reason == "priority":
-		return numbers
+		return append([]int64{young}, numbers...)
 	case reason == "guarantee" && t.queue(t.app(w.ask.App).leaf).conf.VictimOrder == policies.VictimOrderCompatible:
-		return []int64{refusesPreemption, originator, count}
+		return []int64{young, refusesPreemption, originator, count}
 	}
-	return append([]int64{refusesPreemption, originator}, numbers...)
+	return append([]int64{young, refusesPreemption, originator}, numbers...)
 }
 
 // textKey compares like the text.

@@ -150,6 +150,15 @@ func badProperties() []badDocument {
         priority.offset: «property-value»2147483648
         priority.policy: «property-value»fenced
         quota.preemption.delay: «property-value»-1s
+        preemption.guarantee: «property-value»some
+    - name: runtimes
+      queues:
+      - {name: a, properties: {preemption.minruntime: «property-value»-1s}}
+      - {name: b, properties: {preemption.minruntime: «property-value»10}}
+      - {name: c, properties: {preemption.minruntime: «property-value»87601h}}
+      - {name: d, properties: {preemption.minruntime: «property-value»3000000h}}
+      - name: e
+        properties: {preemption.minruntime: 87600h, preemption.minruntime.strict: «property-value»strict}
     - name: backoff
       properties:
         «property-unused»application.unschedasks.backoff: 3
@@ -163,6 +172,32 @@ func badProperties() []badDocument {
         priority.policy: ""
         preemption.policy: FENCE
         quota.preemption.delay: 0s
+`},
+		{"preemption.minruntime.strict without a minimum run time", rootHead + `
+    properties:
+      preemption.minruntime.strict: true
+    queues:
+    - name: a
+      properties:
+        preemption.minruntime: 1m
+      childtemplate:
+        properties:
+          «property-unused»preemption.minruntime.strict: true
+      parent: true
+    - name: b
+      properties:
+        «property-unused»preemption.minruntime.strict: true
+        preemption.minruntime: 0s
+      queues:
+      - name: c
+        properties:
+          preemption.minruntime.strict: false
+    - name: d
+      queues:
+      - name: e
+        properties: {preemption.minruntime: 1s}
+      - name: f
+        properties: {«property-unused»preemption.minruntime.strict: true}
 `},
 		{"quota.preemption.delay without quota preemption", rootHead + `
     properties:

@@ -135,7 +135,7 @@ func (r *Report) checkProperty(q *Queue, prefix, name, text string) {
 	isSet := !configs.IsDefaultProperty(p.Name, text)
 	for i := range uselessProperties {
 		u := &uselessProperties[i]
-		if u.name == p.Name && (isSet || u.evenDefault) && u.applies(q.Partition, prefix != "") && !r.LimitReached(u.rule) {
+		if u.name == p.Name && (isSet || u.evenDefault) && u.applies(q, prefix != "") && !r.LimitReached(u.rule) {
 			r.Add(q.Subject, r.KeyAt(q.Queue, path...), u.rule, prefix+p.Name+" has no effect: "+u.reason, u.hint)
 		}
 	}
@@ -154,24 +154,49 @@ func propertyPath(prefix, name string) []any {
 var uselessProperties = []struct {
 	name, rule   string
 	evenDefault  bool // also with the default value
-	applies      func(p *Partition, inTemplate bool) bool
+	applies      func(q *Queue, inTemplate bool) bool
 	reason, hint string
 }{
-	{configs.BackoffProperty, "property-unused", false, func(*Partition, bool) bool { return true },
+	{configs.BackoffProperty, "property-unused", false, func(*Queue, bool) bool { return true },
 		"an ask that cannot be placed is tried again only after something has changed", "it may be left out"},
 	{configs.PriorityPreemptionProperty, "priority-off", false,
-		func(p *Partition, inTemplate bool) bool { return !inTemplate && p.PriorityDisabled },
+		func(q *Queue, inTemplate bool) bool { return !inTemplate && q.Partition.PriorityDisabled },
 		"the partition has priority: disabled", ""},
 	{configs.QuotaPreemptionDelayProperty, "quota-delay", false,
-		func(p *Partition, inTemplate bool) bool { return !inTemplate && !p.QuotaPreemptionEnabled },
+		func(q *Queue, inTemplate bool) bool { return !inTemplate && !q.Partition.QuotaPreemptionEnabled },
 		"the partition does not enforce a max", "set preemption: {quotapreemptionenabled: true} in the partition"},
 	{configs.QuotaPreemptionDelayProperty, "quota-delay", false, isInTemplate,
 		"only the max of configured queues is enforced", ""},
 	{configs.ExistingLeavesProperty, "property-unused", true, isInTemplate,
 		"a leaf has no child template", "set it in the properties of the queue itself"},
+	{configs.MinRuntimeStrictProperty, "property-unused", false,
+		func(q *Queue, inTemplate bool) bool { return !inTemplate && !q.hasMinRuntime() },
+		"no queue here has a minimum run time", "set preemption.minruntime"},
+	{configs.MinRuntimeStrictProperty, "property-unused", false,
+		func(q *Queue, inTemplate bool) bool { return inTemplate && !setsMinRuntime(q.ChildTemplate.Properties) },
+		"the template has no minimum run time", "set preemption.minruntime in the template"},
 }
 
-func isInTemplate(_ *Partition, inTemplate bool) bool { return inTemplate }
+func isInTemplate(_ *Queue, inTemplate bool) bool { return inTemplate }
+
+// hasMinRuntime reports whether preemption.minruntime is set in q, or in a queue above or below it.
+func (q *Queue) hasMinRuntime() bool {
+	for above := q.Above; above != nil; above = above.Above {
+		if setsMinRuntime(above.Properties) {
+			return true
+		}
+	}
+	return q.hasMinRuntimeBelow()
+}
+
+func (q *Queue) hasMinRuntimeBelow() bool {
+	return setsMinRuntime(q.Properties) || slices.ContainsFunc(q.Children, (*Queue).hasMinRuntimeBelow)
+}
+
+// setsMinRuntime reports whether the properties of a queue or a template have a minimum run time.
+func setsMinRuntime(own map[string]string) bool {
+	return !configs.IsDefaultProperty(configs.MinRuntimeProperty, own[configs.MinRuntimeProperty])
+}
 
 // checkTemplate warns of a child template without effect, and of a max or a guarantee of zeroes
 // only (CFG-75, CFG-43).

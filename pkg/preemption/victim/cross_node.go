@@ -78,7 +78,7 @@ func (t *victimSelector) collectEligible(q *objects.Queue, seenGroups map[*objec
 		if t.search.ineligibleReason(y) != Eligible || slices.Contains(t.victims, y) {
 			continue
 		}
-		u := t.search.unitOf(y)
+		u := t.search.candidateOf(y)
 		if u.group != nil && seenGroups[u.first] || !t.reducesShortfall(&u) {
 			continue
 		}

@@ -24,6 +24,7 @@ const (
 	IneligibleQueueDisabled                      // preemption.policy of its leaf is disabled (PRE-28)
 	IneligibleCoolDown                           // its leaf and the leaf of the ask are in a cool-down (PRE-105)
 	IneligiblePriority                           // its priority is too high (PRE-29, PRE-30)
+	IneligibleYoung                              // it has run for less than its minimum run time (PRE-124)
 	IneligibleGuarantee                          // a queue would be below its guarantee without it (PRE-34)
 	IneligibleBudget                             // it is beyond a disruption budget, and its queue is strict (PRE-68)
 )
@@ -35,7 +36,7 @@ func (l IneligibleReason) String() string {
 		"has system priority", "is in another leaf queue", "is in the queue whose guarantee is enforced",
 		"is beyond a preemption fence",
 		"is in a queue with preemption disabled", "is in a queue that cools down with the queue of the ask",
-		"has too high a priority", "is protected by a queue guarantee",
+		"has too high a priority", "has run for less than its minimum run time", "is protected by a queue guarantee",
 		"is protected by a disruption budget",
 	}[l]
 }
@@ -53,6 +54,7 @@ type victimSearch struct {
 	guaranteedQueue *objects.Queue // the queue whose guarantee entitles the ask; nil by other reasons
 	// what the ask requests beyond that guarantee: it has no victims for it (PRE-121)
 	beyondGuarantee resources.Vector
+	ages            youngAges
 	leafEligibility map[*objects.Queue]queueEligibility
 	groups          map[groupKey]*victimUnit // the victim groups met so far
 
@@ -72,6 +74,7 @@ type queueEligibility struct {
 	ineligible     IneligibleReason
 	commonAncestor *objects.Queue // of the leaf and the leaf of the ask; nil for a required node
 	askPriority    int32          // the priority of the ask as commonAncestor sees it; for a required node the plain one
+	minRuntime     minRuntime
 }
 
 // cachedEligibility is the eligibility of a leaf, with the last results for a priority and a candidate of it.
@@ -90,9 +93,10 @@ type cachedEligibility struct {
 	checkedEligible bool
 }
 
-// begin starts a search. The caches of the search before are cleared.
+// begin starts a search at h.ages.now. The caches of the search before are cleared.
 func (h *victimSearch) begin(p *objects.Partition, x *objects.Allocation, r Reason) {
 	h.part, h.ask, h.reason, h.scope, h.guaranteedQueue, h.beyondGuarantee = p, x, r, nil, nil, nil
+	h.ages.nextEnd = 0
 	if h.leafEligibility == nil {
 		h.leafEligibility = map[*objects.Queue]queueEligibility{}
 	}
@@ -133,6 +137,7 @@ type candidateFacts struct {
 	shape             *feasibility.Shape
 	priority          int32 // for victims, see VictimPriority; of a member that of its victim group (PRE-51)
 	groupRequiresNode bool  // a member of its victim group has a required node
+	startedAt         int64 // in nanoseconds; of a member that of the oldest in its group
 }
 
 // ineligibleForAsk says why an allocation that passes ineligibleForAll may not be a victim of the ask: the first
@@ -151,6 +156,8 @@ func (h *victimSearch) ineligibleForAsk(f candidateFacts, leaf *objects.Queue, g
 		return g.ineligible
 	case h.isTooImportant(h.exposedPriority(f.priority, leaf, g), &g.queueEligibility):
 		return IneligiblePriority
+	case g.minRuntime.strict && h.ages.isYoung(g.minRuntime, f.startedAt):
+		return IneligibleYoung
 	}
 	return Eligible
 }
@@ -161,10 +168,10 @@ func (h *victimSearch) ineligibleReason(y *objects.Allocation) IneligibleReason 
 	if reason := ineligibleForAll(h.part, y); reason != Eligible {
 		return reason
 	}
-	f := candidateFacts{shape: y.Shape(), priority: VictimPriority(y)}
+	f := candidateFacts{shape: y.Shape(), priority: VictimPriority(y), startedAt: y.BoundAt().UnixNano()}
 	if PreemptedAsUnit(y) {
 		group := h.groupOf(y)
-		f.priority, f.groupRequiresNode = group.priority, group.requiresNode
+		f.priority, f.groupRequiresNode, f.startedAt = group.priority, group.requiresNode, group.startedAt
 	}
 	leaf := y.Application().Queue()
 	g := cachedEligibility{queueEligibility: h.eligibility(leaf)}
@@ -223,7 +230,8 @@ func (h *victimSearch) computeEligibility(leaf *objects.Queue) queueEligibility 
 		return queueEligibility{askPriority: h.ask.Ask().Priority}
 	}
 	common := lowestCommonAncestor(askLeaf, leaf)
-	return queueEligibility{commonAncestor: common, askPriority: h.ask.ExposedPriority(common)}
+	return queueEligibility{commonAncestor: common, askPriority: h.ask.ExposedPriority(common),
+		minRuntime: minRuntimeOf(leaf)}
 }
 
 // outOfScopeReason returns the check of PRE-19 and PRE-26 to PRE-28 that all allocations of a leaf fail.

@@ -81,6 +81,9 @@ func (d generator) queue(name string, children ...configs.Queue) configs.Queue {
 	if q.VictimOrder == policies.VictimOrderPriority { // another draw would change the clusters of all seeds
 		q.PreemptionGuarantee = policies.PreemptionGuaranteeLacking
 	}
+	if q.PriorityOffset != 0 { // what was bound from the second second on is young at afterDelays
+		q.MinRuntime, q.MinRuntimeStrict = time.Hour-2*time.Second, q.PriorityOffset > 0
+	}
 	return q
 }
 
@@ -200,7 +203,7 @@ func (d generator) preemptOnce(t *testing.T, p *objects.Partition) {
 	assert.NilError(t, err)
 	reasons, _ := preemption.EntitledReasons(p, x, afterDelays)
 	for _, reason := range reasons {
-		if plan, ok := victim.NewSearch(p, 0, nil).Find(x, reason, nil); ok {
+		if plan, ok := victim.NewSearch(p, 0, nil).At(afterDelays).Find(x, reason, nil); ok {
 			p.Preempt(x, plan.Node, plan.Victims, afterDelays)
 			return
 		}
@@ -211,4 +214,10 @@ func (d generator) preemptOnce(t *testing.T, p *objects.Partition) {
 func isBlocked(p *objects.Partition, x *objects.Allocation) bool {
 	_, blocked := x.Application().Constraints().FirstBlocking(x.Shape())
 	return blocked
+}
+
+// quotaVictims returns the victims of a queue above its max.
+func quotaVictims(p *objects.Partition, q *objects.Queue) []*objects.Allocation {
+	victims, _ := victim.ForQuota(p, q, afterDelays)
+	return victims
 }

@@ -47,7 +47,7 @@ func (t *victimSelector) minimalVictims(l *nodeCache, index int) (plan Plan, fou
 	case t.askFits():
 		return plan, false, false
 	}
-	t.minimal.candidates = h.inVictimOrder(c)
+	t.minimal.candidates = h.inVictimOrder(l, c)
 	if !t.removeUntilFits(l) {
 		return plan, false, true
 	}
@@ -73,7 +73,7 @@ func (t *victimSelector) removeUntilFits(l *nodeCache) bool {
 		if g.generation != h.generation || g.checkedShape != w.shape || g.checkedPriority != w.priority {
 			t.checkEligibility(w, l.leaves[w.leafIndex], g)
 		}
-		if !g.checkedEligible {
+		if !g.checkedEligible || w.young && g.minRuntime.strict {
 			continue
 		}
 		if len(g.guaranteed) > 0 && !t.guarantees.release(g.guaranteed, w.shape) {
@@ -103,8 +103,8 @@ func (t *victimSelector) removeUntilFits(l *nodeCache) bool {
 	return false
 }
 
-// checkEligibility checks w, and records the result in g for the other candidates of its shape and priority in its
-// leaf.
+// checkEligibility checks w, but for its age, and records the result in g for the other candidates of its shape and
+// priority in its leaf.
 func (t *victimSelector) checkEligibility(w *nodeCandidate, leaf *objects.Queue, g *cachedEligibility) {
 	h := t.search
 	if g.generation != h.generation {
@@ -119,7 +119,8 @@ func (t *victimSelector) checkEligibility(w *nodeCandidate, leaf *objects.Queue,
 		}
 	}
 	g.checkedShape, g.checkedPriority = w.shape, w.priority
-	g.checkedEligible = h.ineligibleForAsk(candidateFacts{shape: w.shape, priority: w.priority}, leaf, g) == Eligible
+	anyAge := candidateFacts{shape: w.shape, priority: w.priority, startedAt: math.MinInt64}
+	g.checkedEligible = h.ineligibleForAsk(anyAge, leaf, g) == Eligible
 }
 
 // quotasOf returns the shortfalls that the release of w reduces: those of its leaf, from g, unless a limit blocks the
@@ -247,6 +248,7 @@ func (m *minimalSelection) cost() planCost {
 		w := &m.candidates[i]
 		priority := int64(w.priority)
 		c.prioritySum += priority + 1<<31
+		c.young += boolToInt(w.young)
 		protection |= w.softProtection
 		if priority > c.highestPriority || priority == c.highestPriority && w.startedAt < c.earliestStart {
 			c.highestPriority, c.earliestStart = priority, w.startedAt
@@ -257,18 +259,24 @@ func (m *minimalSelection) cost() planCost {
 }
 
 // inVictimOrder returns the candidates of a node in victim order, the least important first.
-func (h *victimSearch) inVictimOrder(c *nodeSummary) []nodeCandidate {
-	switch {
+func (h *victimSearch) inVictimOrder(l *nodeCache, c *nodeSummary) []nodeCandidate {
+	switch anyYoung := h.markYoung(l, c); {
+	case anyYoung:
 	case h.reason == ReasonPriority, len(c.priorityLevels) <= 1, !c.mixedProtection && !h.yunikornCompatible():
 		return c.sortedCandidates()
+	default:
+		h.sortBuffer = append(h.sortBuffer[:0], c.candidates...)
 	}
-	h.sortBuffer = append(h.sortBuffer[:0], c.candidates...)
 	slices.SortFunc(h.sortBuffer, func(a, b nodeCandidate) int {
 		byPriority := 0
 		if !h.yunikornCompatible() {
 			byPriority = cmp.Compare(a.priority, b.priority)
 		}
-		if order := cmp.Or(cmp.Compare(a.softProtection, b.softProtection), byPriority); order != 0 {
+		byProtection := cmp.Compare(a.softProtection, b.softProtection)
+		if h.reason == ReasonPriority {
+			byProtection, byPriority = byPriority, byProtection
+		}
+		if order := cmp.Or(boolToInt(a.young)-boolToInt(b.young), byProtection, byPriority); order != 0 {
 			return order
 		}
 		return compareAge(&a, &b)

@@ -38,7 +38,7 @@ func TestVictimSelector_MinimalVictimsEqualFullSelection(t *testing.T) {
 		x, err := p.AddAsk(ask, epoch)
 		assert.NilError(t, err)
 		reasons, _ := preemption.EntitledReasons(p, x, afterDelays)
-		search := victim.NewSearch(p, 0, d.cycles(x))
+		search := victim.NewSearch(p, 0, d.cycles(x)).At(afterDelays)
 		for _, r := range reasons {
 			minimal, full := victim.VictimsByBothSelectors(search, x, r)
 			nodes += len(minimal)

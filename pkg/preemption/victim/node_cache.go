@@ -25,6 +25,8 @@ type nodeCache struct {
 	leafIndex         map[*objects.Queue]int32
 	nodesOfLeaf       [][]int32             // by leaf: the indexes of the nodes with candidates of it, ascending
 	victimUnits       []policies.VictimUnit // by leaf: its preemption.victim.unit when the summaries were made
+	minRuntimes       []minRuntime          // by leaf
+	anyMinRuntime     bool                  // one of minRuntimes protects
 	marks             []uint64              // scratch, by leaf
 	mark              uint64
 	scratchCandidates []nodeCandidate // scratch of summarize
@@ -125,11 +127,13 @@ func (l *nodeCache) mostLeavesAreEmpty() bool {
 	return len(l.leaves) > 2*nonEmpty+64
 }
 
-// regroup refreshes the nodes with candidates of leaves whose preemption.victim.unit has changed. No other
-// setting is cached.
+// regroup refreshes the nodes with candidates of leaves whose preemption.victim.unit has changed, and updates the
+// minimum run times. No other setting is cached.
 func (l *nodeCache) regroup() {
 	var nodes []int32
+	l.minRuntimes, l.anyMinRuntime = l.minRuntimes[:0], false
 	for number, leaf := range l.leaves {
+		l.addMinRuntime(leaf)
 		if unit := leaf.VictimUnit(); unit != l.victimUnits[number] {
 			l.victimUnits[number] = unit
 			nodes = append(nodes, l.nodesOfLeaf[number]...)
@@ -142,12 +146,19 @@ func (l *nodeCache) regroup() {
 	}
 }
 
+// addMinRuntime appends the minimum run time of a leaf.
+func (l *nodeCache) addMinRuntime(leaf *objects.Queue) {
+	r := minRuntimeOf(leaf)
+	l.minRuntimes, l.anyMinRuntime = append(l.minRuntimes, r), l.anyMinRuntime || r.least > 0
+}
+
 // rebuild lists the nodes again. It keeps the summaries of the nodes in before; nil: it keeps none, and leaves get new
 // indexes.
 func (l *nodeCache) rebuild(before map[*objects.Node]int, summaries []nodeSummary) {
 	if before == nil {
 		l.changedNodes, l.configChanged = l.changedNodes[:0], false // all nodes are refreshed
 		l.leaves, l.victimUnits, l.leafIndex = nil, nil, map[*objects.Queue]int32{}
+		l.minRuntimes, l.anyMinRuntime = nil, false
 	}
 	l.nodesChanged, l.nodes = false, l.part.Nodes()
 	l.indexOf, l.summaries, l.updates = make(map[*objects.Node]int, len(l.nodes)), make([]nodeSummary, len(l.nodes)),
@@ -217,6 +228,7 @@ func (l *nodeCache) leafIndexOf(leaf *objects.Queue) int32 {
 		l.leafIndex[leaf] = i
 		l.leaves, l.nodesOfLeaf, l.marks = append(l.leaves, leaf), append(l.nodesOfLeaf, nil), append(l.marks, 0)
 		l.victimUnits = append(l.victimUnits, leaf.VictimUnit())
+		l.addMinRuntime(leaf)
 	}
 	return i
 }

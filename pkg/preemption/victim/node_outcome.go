@@ -1,6 +1,10 @@
 package victim
 
-import "github.com/canopy-scheduler/canopy/pkg/objects"
+import (
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+)
 
 // NodeOutcome is the outcome of a node that a search tried.
 type NodeOutcome uint8
@@ -35,6 +39,7 @@ type Candidate struct {
 	*objects.Allocation
 	Ineligible IneligibleReason // the check that it fails; Eligible: none
 	Victim     bool             // an eligible allocation that is no victim is not needed
+	YoungUntil time.Time        // when it may be one, if IneligibleYoung
 }
 
 // Candidates returns all allocations on the node of a plan, in key order (PRE-110). For a plan without victims it marks
@@ -66,6 +71,9 @@ func (s *Search) candidates(plan Plan, selecting bool) []Candidate {
 			reason = spared
 		}
 		out[i] = Candidate{Allocation: y, Ineligible: reason, Victim: s.victims[y]}
+		if reason == IneligibleYoung {
+			out[i].YoungUntil = h.youngUntil(y)
+		}
 	}
 	h.protected = nil
 	clear(s.victims)

@@ -37,7 +37,7 @@ func TestSearch_CandidatesEqualFullSelection(t *testing.T) {
 		x, err := p.AddAsk(d.ask("ask"), epoch)
 		assert.NilError(t, err)
 		reasons, _ := preemption.EntitledReasons(p, x, afterDelays)
-		search := victim.NewSearch(p, 0, nil)
+		search := victim.NewSearch(p, 0, nil).At(afterDelays)
 		for _, r := range reasons {
 			plan, found := search.Find(x, r, nil)
 			if !found {

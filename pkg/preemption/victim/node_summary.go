@@ -35,6 +35,7 @@ type nodeCandidate struct {
 	leafIndex      int32 // in nodeCache.leaves
 	priority       int32
 	softProtection int8 // see softProtectionOf
+	young          bool // at the time of a search; set by markYoung only
 }
 
 // compareCandidates returns a negative number when a is less important than b by reason of priority, see

@@ -12,6 +12,7 @@ type planCost struct {
 	victims          int   // number of allocations
 	earliestStart    int64 // start of the oldest victim with highestPriority, in nanoseconds
 	budgetViolations int   // units beyond a disruption budget
+	young            int   // victims that have run for less than their minimum run time
 	optedOut         bool  // a victim has no allowPreemptSelf
 	originator       bool  // a victim is an originator
 }
@@ -26,6 +27,7 @@ func planCostOf(units []victimUnit) planCost {
 		c.prioritySum += (priority + 1<<31) * int64(n) // so every further victim weighs more than any difference between two
 		c.victims += n
 		c.budgetViolations += boolToInt(u.violatesBudget)
+		c.young += n * boolToInt(u.young)
 		c.optedOut, c.originator = c.optedOut || u.optedOut, c.originator || u.originator
 		if priority > c.highestPriority || priority == c.highestPriority && u.startedAt < c.earliestStart {
 			c.highestPriority, c.earliestStart = priority, u.startedAt
@@ -35,14 +37,15 @@ func planCostOf(units []victimUnit) planCost {
 }
 
 // isBetterPlan reports whether a is better than b. Fewer units beyond a disruption budget are better: a best-effort
-// budget is violated only if every plan violates one (PRE-69). Then, by reason of priority, as in kube-scheduler: the
-// lower highest priority, the smaller sum of priorities, fewer victims, and the later start of the oldest of the most
-// important victims (PRE-55). By other reasons: no opted-out victim and no originator, then fewer victims with the
-// victim order of YuniKorn, or else the criteria of priority (PRE-56). A tie is broken by the smaller node ID.
+// budget is violated only if every plan violates one (PRE-69). Then fewer young victims are (PRE-123). Then, by reason
+// of priority, as in kube-scheduler: the lower highest priority, the smaller sum of priorities, fewer victims, and the
+// later start of the oldest of the most important victims (PRE-55). By other reasons: no opted-out victim and no
+// originator, then fewer victims with the victim order of YuniKorn, or else the criteria of priority (PRE-56). A tie is
+// broken by the smaller node ID.
 func (h *victimSearch) isBetterPlan(a, b *Plan) bool {
 	x, y := &a.cost, &b.cost
-	if x.budgetViolations != y.budgetViolations {
-		return x.budgetViolations < y.budgetViolations
+	if order := cmp.Or(cmp.Compare(x.budgetViolations, y.budgetViolations), cmp.Compare(x.young, y.young)); order != 0 {
+		return order < 0
 	}
 	byPriority := cmp.Or(
 		cmp.Compare(x.highestPriority, y.highestPriority), cmp.Compare(x.prioritySum, y.prioritySum),

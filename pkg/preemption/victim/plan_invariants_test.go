@@ -31,6 +31,7 @@ func TestPreemption_PlanInvariantsOnRandomClusters(t *testing.T) {
 		{"PRE-19 PRE-26 PRE-28 fences and disabled queues protect", victimsAreInScope},
 		{"PRE-25 system priority is out of reach of lower asks", systemPriorityIsSpared},
 		{"PRE-22 PRE-23 required-node and preempting allocations are no victims", requiredNodeIsSpared},
+		{"PRE-124 what has just begun is no victim where that is strict", youngIsSpared},
 		{"PRE-39 every victim is needed", everyVictimIsNeeded},
 		{"PRE-102 priorities on the node rise, or shortfalls shrink", makesProgress},
 		{"PRE-50 PRE-52 groups are preempted whole", groupsGoWhole},
@@ -51,7 +52,7 @@ func TestPreemption_PlanInvariantsOnRandomClusters(t *testing.T) {
 		assert.NilError(t, err)
 		reasons, _ := preemption.EntitledReasons(p, x, afterDelays)
 		cycles := d.cycles(x)
-		search := victim.NewSearch(p, pick(d, 0, 1, 2), cycles)
+		search := victim.NewSearch(p, pick(d, 0, 1, 2), cycles).At(afterDelays)
 		for _, r := range reasons {
 			plan, ok := search.Find(x, r, nil)
 			if !ok {
@@ -328,6 +329,16 @@ func requiredNodeIsSpared(t *testing.T, p *objects.Partition, plan victim.Plan) 
 	for _, y := range plan.Victims {
 		assert.Check(t, !y.Pending() && !p.Preempting(y) && y.Ask().RequiredNode() == "" && !seen[y])
 		seen[y] = true
+	}
+}
+
+func youngIsSpared(t *testing.T, p *objects.Partition, plan victim.Plan) {
+	for _, y := range plan.Victims {
+		conf, young := y.Application().Queue().Settings(), true
+		for _, z := range groupOf(p, y) {
+			young = young && afterDelays.Before(z.BoundAt().Add(conf.MinRuntime))
+		}
+		assert.Check(t, !young || !conf.MinRuntimeStrict || plan.Reason == victim.ReasonRequiredNode)
 	}
 }
 

@@ -3,6 +3,7 @@ package victim
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
@@ -14,15 +15,21 @@ import (
 // or not at all. Required-node and system-priority allocations stay, and allocations that are already preempting are
 // not chosen again. preemption.policy and fences do not count, because there is no preemptor.
 //
+// What has run for less than its minimum run time at now is the last victim, or none (PRE-123, PRE-124). nextYoungEnd
+// is when this ends for the first of these candidates: a later call may have other victims. The zero time: there is
+// none.
+//
 // A victim that would exceed a budget in a strict queue is left out and not replaced; a later call returns it when the
 // budget allows it (ADR 27).
 //
 // Every victim is needed: without it q would be further above its max. If q cannot be brought within its max, it is
 // brought nearer, as far as candidates taken in victim order allow.
-func ForQuota(p *objects.Partition, q *objects.Queue) []*objects.Allocation {
-	s := &quotaSearch{groups: victimSearch{part: p}, queue: q, excess: q.Quota().Excess()}
+func ForQuota(p *objects.Partition, q *objects.Queue, now time.Time) (victims []*objects.Allocation,
+	nextYoungEnd time.Time) {
+	s := &quotaSearch{groups: victimSearch{part: p, ages: youngAges{now: now.UnixNano()}}, queue: q,
+		excess: q.Quota().Excess()}
 	if s.withinMax() {
-		return nil
+		return nil, nextYoungEnd
 	}
 	s.collectCandidates(q, nil)
 	slices.SortFunc(s.candidates, compareQuotaCandidates)
@@ -37,7 +44,6 @@ func ForQuota(p *objects.Partition, q *objects.Queue) []*objects.Allocation {
 		}
 	}
 	s.reprieveVictims()
-	var victims []*objects.Allocation
 	var budgets budgetUsage
 	budgets.begin(p)
 	for _, c := range s.selected {
@@ -45,7 +51,7 @@ func ForQuota(p *objects.Partition, q *objects.Queue) []*objects.Allocation {
 			victims = append(victims, c.members()...)
 		}
 	}
-	return victims
+	return victims, s.groups.ages.nextYoungEnd()
 }
 
 // quotaSearch is the search for the victims of one queue.
@@ -109,6 +115,7 @@ func (s *quotaSearch) collectCandidates(q *objects.Queue, guarantees []*queueGua
 // be.
 func (s *quotaSearch) collectFromApplication(a *objects.Application, guarantees []*queueGuarantee) {
 	var groups []*objects.Allocation // one member of each group met
+	protection := minRuntimeOf(a.Queue())
 	for y := range a.EachBound {
 		inGroup := func(z *objects.Allocation) bool { return SameUnit(y, z) }
 		if ineligibleForAll(s.groups.part, y) != Eligible || slices.ContainsFunc(groups, inGroup) {
@@ -117,8 +124,12 @@ func (s *quotaSearch) collectFromApplication(a *objects.Application, guarantees 
 		if PreemptedAsUnit(y) {
 			groups = append(groups, y)
 		}
-		if c := s.newCandidate(s.groups.unitOf(y), guarantees); !hasSystemPriority(c.priority) && !c.requiresNode &&
-			s.reducesExcess(&c) {
+		c := s.newCandidate(s.groups.unitOf(y), guarantees)
+		if hasSystemPriority(c.priority) || c.requiresNode || !s.reducesExcess(&c) {
+			continue
+		}
+		c.young = s.groups.ages.isYoung(protection, c.startedAt)
+		if !c.young || !protection.strict {
 			s.candidates = append(s.candidates, c)
 		}
 	}
@@ -146,13 +157,13 @@ func (s *quotaSearch) newCandidate(u victimUnit, guarantees []*queueGuarantee) q
 }
 
 // compareQuotaCandidates orders victims for an enforced max (QUO-54): it returns a negative number when a is preempted
-// before b. Opted in comes before opted out, then not originator before originator, the lower priority, a single
-// allocation before a group and a smaller group before a larger one, the newer, and the smaller share of the max. A tie
-// is broken by the larger key.
+// before b. What is not young comes before what is (PRE-123), then opted in before opted out, then not originator
+// before originator, the lower priority, a single allocation before a group and a smaller group before a larger one,
+// the newer, and the smaller share of the max. A tie is broken by the larger key.
 func compareQuotaCandidates(a, b quotaCandidate) int {
 	if order := cmp.Or(
-		cmp.Compare(a.softProtection, b.softProtection), cmp.Compare(a.priority, b.priority),
-		cmp.Compare(len(a.group), len(b.group)),
+		boolToInt(a.young)-boolToInt(b.young), cmp.Compare(a.softProtection, b.softProtection),
+		cmp.Compare(a.priority, b.priority), cmp.Compare(len(a.group), len(b.group)),
 		cmp.Compare(b.boundAt, a.boundAt), a.share.Compare(b.share),
 	); order != 0 {
 		return order

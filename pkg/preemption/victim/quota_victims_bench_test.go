@@ -9,7 +9,6 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
-	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
@@ -54,7 +53,7 @@ func BenchmarkQuotaVictims_LoweredMax(b *testing.B) {
 			found, _ := p.Queue("root.q")
 			var victims []*objects.Allocation
 			for b.Loop() {
-				victims = victim.ForQuota(p, found)
+				victims = quotaVictims(p, found)
 			}
 			b.ReportMetric(float64(len(victims)), "victims")
 		})

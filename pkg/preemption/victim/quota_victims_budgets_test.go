@@ -9,7 +9,6 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
-	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
 )
@@ -44,15 +43,15 @@ func TestQuotaVictims_StrictBudgetsAreKept(t *testing.T) {
 				assert.NilError(t, err)
 			}
 			q, _ := p.Queue("root.a")
-			victims := victim.ForQuota(p, q)
+			victims := quotaVictims(p, q)
 			assert.Equal(t, len(victims), x.victims)
 			p.MarkPreempting(victims, epoch)
-			assert.Equal(t, len(victim.ForQuota(p, q)), 0,
+			assert.Equal(t, len(quotaVictims(p, q)), 0,
 				"there are more victims although the budget is used up, or enough are preempting")
 			for _, y := range victims {
 				p.Release(y.Key(), epoch)
 			}
-			assert.Equal(t, len(victim.ForQuota(p, q)) > 0, x.policy == policies.BudgetsStrict,
+			assert.Equal(t, len(quotaVictims(p, q)) > 0, x.policy == policies.BudgetsStrict,
 				"the next victim after the first has ended")
 		})
 	}

@@ -208,14 +208,14 @@ func TestQuotaVictims_Invariants(t *testing.T) {
 					preempted[x] = true
 				}
 				w.part.MarkPreempting(victims, time.Time{})
-				victims = victim.ForQuota(w.part, w.queue)
+				victims = quotaVictims(w.part, w.queue)
 			}
 			t.Fatal("there are still victims after as many calls as allocations")
 		},
 	} {
 		t.Run(invariant, rapid.MakeCheck(func(t *rapid.T) {
 			w := drawQuotaCluster(t)
-			holds(t, w, victim.ForQuota(w.part, w.queue))
+			holds(t, w, quotaVictims(w.part, w.queue))
 		}))
 	}
 	assert.Assert(t, met > 20 && unmet > 5, "%d queues came within their max, %d did not", met, unmet)
@@ -259,7 +259,7 @@ func ask(key objects.AllocationKey, vcore, memory quantity, priority int32) *obj
 func TestQuotaVictims_SmallerShareFirst(t *testing.T) {
 	p, q := partitionWithLeaf(t, map[string]quantity{"vcore": 10, "memory": 100}, nil,
 		ask("a", 3, 20, 0), ask("b", 2, 50, 0), ask("stays", 7, 40, 1))
-	assert.DeepEqual(t, keys(victim.ForQuota(p, q)), []objects.AllocationKey{"a"})
+	assert.DeepEqual(t, keys(quotaVictims(p, q)), []objects.AllocationKey{"a"})
 }
 
 // A guarantee can forbid the victim order (QUO-56): a queue with a guarantee of 5 and a max of 6 that holds 10
@@ -267,5 +267,5 @@ func TestQuotaVictims_SmallerShareFirst(t *testing.T) {
 func TestQuotaVictims_GuaranteeMayForceMoreImportantVictim(t *testing.T) {
 	p, q := partitionWithLeaf(t, map[string]quantity{"vcore": 6}, map[string]quantity{"vcore": 5},
 		ask("a3", 3, 0, 3), ask("b3", 3, 0, 3), ask("c4", 4, 0, 4))
-	assert.DeepEqual(t, keys(victim.ForQuota(p, q)), []objects.AllocationKey{"c4"})
+	assert.DeepEqual(t, keys(quotaVictims(p, q)), []objects.AllocationKey{"c4"})
 }

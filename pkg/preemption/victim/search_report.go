@@ -2,6 +2,7 @@ package victim
 
 import (
 	"slices"
+	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/quota"
@@ -17,6 +18,7 @@ type SearchReport struct {
 	Outcomes      NodeOutcomes         // of the nodes that were tried
 	Infeasible    int                  // nodes on which the ask does not fit with every candidate released; not tried
 	NoPlanReasons map[NoPlanReason]int // of the nodes without a plan; with CrossNode as long as quotas counted
+	YoungUntil    time.Time            // when the first minimum run time ends that is such a reason; zero: none is
 	// no node alone was enough for a quota: nodes were compared without quotas (PRE-62)
 	CrossNode      bool
 	BlockingQuotas []BlockingQuota
@@ -32,10 +34,11 @@ type NoPlanReason string
 
 // The reasons why a node has no plan.
 const (
-	NoEligibleVictim   NoPlanReason = "no eligible victim"
-	TooLittleFreed     NoPlanReason = "eligible victims hold too little"
-	BlockedByGuarantee NoPlanReason = "queue guarantees protect the needed victims"
-	BlockedByBudget    NoPlanReason = "disruption budgets protect the needed victims"
+	NoEligibleVictim    NoPlanReason = "no eligible victim"
+	TooLittleFreed      NoPlanReason = "eligible victims hold too little"
+	BlockedByGuarantee  NoPlanReason = "queue guarantees protect the needed victims"
+	BlockedByBudget     NoPlanReason = "disruption budgets protect the needed victims"
+	BlockedByMinRuntime NoPlanReason = "minimum run times protect the needed victims" // (PRE-124)
 	// the queue whose guarantee entitles the ask would exceed it there (PRE-121)
 	NeedsMoreThanGuaranteed NoPlanReason = "victims are needed in a resource beyond the guarantee"
 	BlockedByQuota          NoPlanReason = "a quota blocks the ask" // or a limit, even without the eligible allocations
@@ -47,10 +50,10 @@ type BlockingQuota struct {
 	Nodes int
 }
 
-// Cost returns the cost of p besides its victims: the number of units beyond a disruption budget, and whether a victim
-// opted out or is an originator.
-func (p *Plan) Cost() (budgetViolations int, optedOut, originator bool) {
-	return p.cost.budgetViolations, p.cost.optedOut, p.cost.originator
+// Cost returns the cost of p besides its victims: the number of units beyond a disruption budget, the number of victims
+// that have run for less than their minimum run time, and whether a victim opted out or is an originator.
+func (p *Plan) Cost() (budgetViolations, young int, optedOut, originator bool) {
+	return p.cost.budgetViolations, p.cost.young, p.cost.optedOut, p.cost.originator
 }
 
 // Explain does what Find does, with a report, and ends where Find would end. It keeps nothing in s, so x may be a
@@ -132,6 +135,11 @@ func (e *reportRecorder) recordNoPlan(t *victimSelector) {
 			if reason == IneligibleGuarantee {
 				o = BlockedByGuarantee
 			}
+		}
+	case t.waitsForYoung():
+		o = BlockedByMinRuntime
+		if e.report.YoungUntil.IsZero() || t.youngEnd.Before(e.report.YoungUntil) {
+			e.report.YoungUntil = t.youngEnd
 		}
 	case len(t.removable) == 0:
 		o = NoEligibleVictim

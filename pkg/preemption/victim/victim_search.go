@@ -3,6 +3,7 @@ package victim
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
@@ -68,13 +69,23 @@ func NewSearch(p *objects.Partition, maxCandidateNodes int, coolDowns CoolDowns)
 	return s
 }
 
+// At sets the time of the next searches, which decides who is young (PRE-123), and returns s.
+func (s *Search) At(now time.Time) *Search {
+	s.current.ages.now = now.UnixNano()
+	return s
+}
+
+// NextYoungEnd returns when the first of the young candidates that the last search met no longer is young: a search
+// then may find other victims. The zero time: it met none.
+func (s *Search) NextYoungEnd() time.Time { return s.current.ages.nextYoungEnd() }
+
 // Find returns the best plan for x by reason r (PRE-54 to PRE-64). ok is false when there is none. predicates may be
 // nil.
 //
 // It tries nodes in the order of their rank, or of their ID with the victim order of YuniKorn. It ends when no better
 // plan is possible (PRE-58), or when the maximum number of plans was compared; while the best plan violates a budget,
-// neither ends it (PRE-57). If a quota blocks the ask and no node alone has enough victims, it adds victims on other
-// nodes (PRE-62).
+// neither ends it, and while it has young victims, the rank does not (PRE-57, PRE-123). If a quota blocks the ask and
+// no node alone has enough victims, it adds victims on other nodes (PRE-62).
 func (s *Search) Find(x *objects.Allocation, r Reason, predicates Predicates) (best Plan, ok bool) {
 	s.current.begin(s.part, x, r)
 	s.selector.begin(&s.current)
@@ -137,7 +148,8 @@ func (s *Search) findOnOneNode(predicates Predicates) (best Plan, ok bool) {
 	ranks := s.rankingFor(x)
 	for index := range s.candidateNodes(ranks) {
 		if ok && best.cost.budgetViolations == 0 &&
-			(s.outcomes.Compared >= s.maxCandidateNodes || s.current.cannotImprove(&best, ranks, index)) {
+			(s.outcomes.Compared >= s.maxCandidateNodes ||
+				best.cost.young == 0 && s.current.cannotImprove(&best, ranks, index)) {
 			break
 		}
 		tryNode(index)

@@ -2,6 +2,7 @@ package victim
 
 import (
 	"slices"
+	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/quota"
@@ -24,7 +25,9 @@ type victimSelector struct {
 	initiallySelected   []victimUnit // selected, before any of it was reprieved
 	victims             []*objects.Allocation
 	budgets             budgetUsage
-	crossNode           bool // nodes without eligible or preempting allocations count too
+	crossNode           bool             // nodes without eligible or preempting allocations count too
+	youngHeld           resources.Vector // what allocations hold on the node that are no victims yet; for reports
+	youngEnd            time.Time        // when the first of them is; zero: there is none
 }
 
 // quotaShortfall is a quota that blocks the ask, and what the removed allocations free in it.
@@ -61,8 +64,11 @@ func (t *victimSelector) selectVictimsOnNode(n *objects.Node) (Plan, bool) {
 		return Plan{}, false
 	}
 	for y := range n.EachAllocation {
-		if h.ineligibleReason(y) == Eligible && !t.hasUnitOf(y) {
-			t.removable = append(t.removable, h.unitOf(y))
+		switch reason := h.ineligibleReason(y); {
+		case reason == IneligibleYoung:
+			t.noteYoung(y)
+		case reason == Eligible && !t.hasUnitOf(y):
+			t.removable = append(t.removable, h.candidateOf(y))
 			t.removeUnit(&t.removable[len(t.removable)-1])
 		}
 	}
@@ -96,7 +102,7 @@ func (t *victimSelector) selectVictimsOnNode(n *objects.Node) (Plan, bool) {
 
 // startNode sets the node and resets what is freed in the quotas.
 func (t *victimSelector) startNode(n *objects.Node) {
-	t.node = n
+	t.node, t.youngHeld, t.youngEnd = n, t.youngHeld[:0], time.Time{}
 	for i := range t.shortfalls {
 		clear(t.shortfalls[i].freed)
 	}

@@ -22,6 +22,7 @@ type victimUnit struct {
 	startedAt      int64                  // start of the oldest member, in nanoseconds
 	qos            priorities.QoS         // the highest of its members, if preemption.victim.qos is enabled
 	violatesBudget bool                   // it would be beyond a disruption budget
+	young          bool                   // it has run for less than its minimum run time; set by candidateOf
 }
 
 // PreemptedAsUnit reports whether x is preempted together with others: preemption.victim.unit of its leaf is
@@ -136,10 +137,11 @@ func (h *victimSearch) sortByImportance(list []victimUnit) {
 }
 
 // compareImportance returns a positive number when a is more important than b, that is, preempted later (PRE-41 to
-// PRE-45, PRE-53). By priority the priority counts first; by other reasons opting out and being an originator count
-// before it, and with the victim order of YuniKorn the priority does not count. The quality of service follows the
-// priority, where it is enabled. Then a group is more important than an allocation, a larger group than a smaller one,
-// the older unit than the newer. Ties are broken by key: the smaller is more important.
+// PRE-45, PRE-53). What has just begun is preempted last (PRE-123). By priority the priority counts next; by other
+// reasons opting out and being an originator count before it, and with the victim order of YuniKorn the priority does
+// not count. The quality of service follows the priority, where it is enabled. Then a group is more important than an
+// allocation, a larger group than a smaller one, the older unit than the newer. Ties are broken by key: the smaller is
+// more important.
 func (h *victimSearch) compareImportance(a, b *victimUnit) int {
 	byPriority := cmp.Or(cmp.Compare(a.priority, b.priority), cmp.Compare(a.qos, b.qos))
 	byProtection := cmp.Or(cmp.Compare(boolToInt(a.optedOut), boolToInt(b.optedOut)),
@@ -151,6 +153,8 @@ func (h *victimSearch) compareImportance(a, b *victimUnit) int {
 		byPriority = 0
 	}
 	switch {
+	case a.young != b.young:
+		return boolToInt(a.young) - boolToInt(b.young)
 	case byProtection != 0:
 		return byProtection
 	case byPriority != 0:

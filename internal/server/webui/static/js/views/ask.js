@@ -66,6 +66,7 @@ function preemption(e) {
   const lacks = (s) => [
     ...(s.blockingQuotas ?? []).map((q) => h('div', {}, q.quota, h('span', { class: 'muted' }, `: victims would have to give back `), amounts(q.shortfall))),
     ...Object.entries(s.noPlanReasons ?? {}).sort().map(([why, n]) => h('div', { class: 'muted' }, `${f.plural(n, 'node')}: ${why}`)),
+    s.youngUntil && h('div', { class: 'muted' }, `the first minimum run time ends in ${f.duration(f.millis(s.youngUntil) - Date.now())}`),
     s.infeasible > 0 && h('div', { class: 'muted' }, `${f.plural(s.infeasible, 'node')}: too little even without all candidates`),
     s.notEvaluated > 0 && h('div', { class: 'muted' }, `${f.plural(s.notEvaluated, 'node')}: nothing that it may preempt`),
     s.nodes?.rejected > 0 && h('div', { class: 'muted' }, `${f.plural(s.nodes.rejected, 'node')}: refused by what else runs there`),
