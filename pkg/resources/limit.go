@@ -9,11 +9,12 @@ import (
 // Limit holds the largest quantity of each resource that may be used. The zero value limits nothing: a missing name is
 // unlimited, a name with zero forbids the resource (QUO-2). Values are immutable.
 type Limit struct {
-	e []entry // sorted by name, zeroes are kept
+	e        []entry // sorted by name, zeroes are kept
+	percents percents
 }
 
 // LimitFromMap copies m, zeroes included.
-func LimitFromMap(m map[string]Quantity) Limit { return Limit{entries(m)} }
+func LimitFromMap(m map[string]Quantity) Limit { return Limit{e: entries(m)} }
 
 // Get returns the limit of name; ok is false if it is unlimited.
 func (l Limit) Get(name string) (n Quantity, ok bool) { return find(l.e, name) }
@@ -22,10 +23,10 @@ func (l Limit) Get(name string) (n Quantity, ok bool) { return find(l.e, name) }
 func (l Limit) All() iter.Seq2[string, Quantity] { return all(l.e) }
 
 // IsUnlimited reports whether l limits no resource.
-func (l Limit) IsUnlimited() bool { return len(l.e) == 0 }
+func (l Limit) IsUnlimited() bool { return len(l.e)+len(l.percents) == 0 }
 
-// Equal reports whether l and m have the same names and quantities.
-func (l Limit) Equal(m Limit) bool { return slices.Equal(l.e, m.e) }
+// Equal reports whether l and m have the same names, quantities and percents.
+func (l Limit) Equal(m Limit) bool { return slices.Equal(l.e, m.e) && slices.Equal(l.percents, m.percents) }
 
 // Headroom returns l less used, which may be negative. Resources that l does not name stay unlimited.
 func (l Limit) Headroom(used Amounts) Limit {
@@ -33,7 +34,7 @@ func (l Limit) Headroom(used Amounts) Limit {
 	for i := range out {
 		out[i].n = subSat(out[i].n, used.Get(out[i].name))
 	}
-	return Limit{out}
+	return Limit{e: out}
 }
 
 // Tighten returns the smaller of the two limits in each resource.
@@ -47,7 +48,7 @@ func (l Limit) Tighten(m Limit) Limit {
 			out = slices.Insert(out, i, x)
 		}
 	}
-	return Limit{out}
+	return Limit{e: out}
 }
 
 // Allows reports whether a is within l. A negative limit allows zero and less.
@@ -60,21 +61,22 @@ func (l Limit) Map() map[string]Quantity { return toMap(l.e) }
 
 // String returns "unlimited" or "≤{vcore=500}".
 func (l Limit) String() string {
-	if len(l.e) == 0 {
+	if l.IsUnlimited() {
 		return "unlimited"
 	}
-	return "≤{" + format(l.e) + "}"
+	return "≤{" + l.percents.text(format(l.e)) + "}"
 }
 
 // Guarantee holds the quantity of each resource that is guaranteed. The zero value guarantees nothing. A name with zero
 // is not the same as a missing name: the fair share then counts the queue as fully served once it uses any (ORD-18),
 // and the queues below may not be guaranteed any (QUO-18). Values are immutable.
 type Guarantee struct {
-	e []entry // sorted by name, zeroes are kept
+	e        []entry // sorted by name, zeroes are kept
+	percents percents
 }
 
 // GuaranteeFromMap copies m, zeroes included.
-func GuaranteeFromMap(m map[string]Quantity) Guarantee { return Guarantee{entries(m)} }
+func GuaranteeFromMap(m map[string]Quantity) Guarantee { return Guarantee{e: entries(m)} }
 
 // Get returns the guarantee of name; ok is false if there is none.
 func (g Guarantee) Get(name string) (n Quantity, ok bool) { return find(g.e, name) }
@@ -83,13 +85,13 @@ func (g Guarantee) Get(name string) (n Quantity, ok bool) { return find(g.e, nam
 func (g Guarantee) All() iter.Seq2[string, Quantity] { return all(g.e) }
 
 // IsEmpty reports whether g guarantees no resource.
-func (g Guarantee) IsEmpty() bool { return len(g.e) == 0 }
+func (g Guarantee) IsEmpty() bool { return len(g.e)+len(g.percents) == 0 }
 
-// Equal reports whether g and h have the same names and quantities.
-func (g Guarantee) Equal(h Guarantee) bool { return slices.Equal(g.e, h.e) }
+// Equal reports whether g and h have the same names, quantities and percents.
+func (g Guarantee) Equal(h Guarantee) bool { return slices.Equal(g.e, h.e) && slices.Equal(g.percents, h.percents) }
 
 // Map copies g into a map, zeroes included. It is never nil.
 func (g Guarantee) Map() map[string]Quantity { return toMap(g.e) }
 
 // String returns "≥{vcore=500}".
-func (g Guarantee) String() string { return "≥{" + format(g.e) + "}" }
+func (g Guarantee) String() string { return "≥{" + g.percents.text(format(g.e)) + "}" }

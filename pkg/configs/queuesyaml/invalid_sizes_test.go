@@ -60,6 +60,33 @@ partitions:
         - name: d
           resources: {max: {memory: 10Gi, vcore: 1}}
 `},
+		{"malformed percents", rootHead + `
+    limits: [{users: [ann], maxresources: {vcore: «V16»40%}}]
+    classquotas: [{name: all, match: {operator: Exists}, hard: {vcore: «quantity»40%}}]
+    queues:
+    - name: a
+      parent: true
+      resources:
+        max: {vcore: «quantity»0%, memory: «quantity»140%, gpu: 40%, pods: «quantity»1.234%}
+        guaranteed: {vcore: «quantity»-5%, memory: 12.5%}
+      childtemplate: {resources: {max: {vcore: «L2»40 %%, memory: 100.00 %}}}
+    - name: b
+      resources: {max: {memory: 0, vcore: 40%}, guaranteed: {memory: 0, gpu: 50%}}
+`},
+		{"guarantees that are percents or beside some are not added", rootHead + `
+    queues:
+    - name: a
+      resources: {guaranteed: {memory: 10Gi, vcore: «V24»5, gpu: 1%}, max: {memory: 1%}}
+      queues:
+      - name: b
+        resources: {guaranteed: {memory: 90%, vcore: 5, gpu: 100}}
+      - name: c
+        queues:
+        - name: d
+          resources: {guaranteed: {memory: 10Gi, vcore: 1}}
+        - name: e
+          resources: {guaranteed: {gpu: 100%}}
+`},
 		{"guarantees of children above that of their parent", rootHead + `
     queues:
     - name: a

@@ -71,7 +71,7 @@ func (m *mapping) acceptsKind(name string, n *yaml.Node) bool {
 	switch (*m)[i].value {
 	case textList, mappingList:
 		return n.Kind == yaml.SequenceNode
-	case mappingValue, quantitiesValue, weightsValue, settingsValue, labelsValue, objectValue:
+	case mappingValue, quantitiesValue, quotaValue, weightsValue, settingsValue, labelsValue, objectValue:
 		return n.Kind == yaml.MappingNode
 	case countValue, int32Value:
 		return n.Kind == yaml.ScalarNode && n.Tag == "!!int"

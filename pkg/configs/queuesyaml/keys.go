@@ -44,6 +44,7 @@ const (
 	labelsValue          // a mapping of any keys to texts
 	textList
 	quantitiesValue // resource to quantity
+	quotaValue      // resource to quantity or percent
 	weightsValue    // resource to number
 	settingsValue   // properties
 	mappingValue
@@ -199,10 +200,12 @@ var queueMapping = mapping{
 }
 
 var resourcesMapping = mapping{
-	{name: "guaranteed", value: quantitiesValue,
-		description: "Guaranteed resources of the queue. A missing resource has no guarantee."},
-	{name: "max", value: quantitiesValue,
-		description: "Max resources of the queue. A missing resource is not limited; zero forbids it."},
+	{name: "guaranteed", value: quotaValue,
+		description: "Guaranteed resources of the queue. A missing resource has no guarantee. A percent is of the " +
+			"guarantee of the nearest queue above that names the resource, else of all nodes."},
+	{name: "max", value: quotaValue,
+		description: "Max resources of the queue. A missing resource is not limited; zero forbids it. A percent is of " +
+			"the max of the nearest queue above that names the resource, else of all nodes."},
 }
 
 var templateMapping = mapping{

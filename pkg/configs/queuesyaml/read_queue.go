@@ -113,15 +113,17 @@ func (r *reader) resources(max *resources.Limit, guaranteed *resources.Guarantee
 	n *yaml.Node, rule string) {
 	fields := r.fields(o, what, n, &resourcesMapping)
 	prefix := strings.TrimSuffix(what, "resources") // empty, or "childtemplate "
-	r.limit(max, o, prefix+"max", fields["max"], rule)
-	if all := r.quantities(guaranteed, o, prefix+"guaranteed", fields["guaranteed"], rule); len(all) > 0 {
-		*guaranteed = resources.GuaranteeFromMap(all)
-	}
+	percents := map[string]resources.Percent{}
+	all := r.quantities(max, o, prefix+"max", fields["max"], rule, percents)
+	*max = resources.LimitFromMap(all).WithPercents(percents)
+	percents = map[string]resources.Percent{}
+	all = r.quantities(guaranteed, o, prefix+"guaranteed", fields["guaranteed"], rule, percents)
+	*guaranteed = resources.GuaranteeFromMap(all).WithPercents(percents)
 }
 
 // limit reads a mapping of resources to quantities that bounds them. A missing or empty one is no limit.
 func (r *reader) limit(to *resources.Limit, o *validation.Subject, what string, n *yaml.Node, rule string) {
-	if all := r.quantities(to, o, what, n, rule); len(all) > 0 {
+	if all := r.quantities(to, o, what, n, rule, nil); len(all) > 0 {
 		*to = resources.LimitFromMap(all)
 	}
 }
@@ -131,12 +133,20 @@ func (r *reader) limit(to *resources.Limit, o *validation.Subject, what string, 
 const maxMappingResources = resources.MaxNames + 1
 
 // quantities reads a mapping of resources to quantities. A malformed quantity is a problem of
-// the given rule (CFG-39). to is what they are for, which is misread then.
-func (r *reader) quantities(to any, o *validation.Subject, what string, n *yaml.Node,
-	rule string) map[string]resources.Quantity {
+// the given rule (CFG-39). to is what they are for, which is misread then. Percents are added to percents; nil: they
+// are not legal there (QUO-63).
+func (r *reader) quantities(to any, o *validation.Subject, what string, n *yaml.Node, rule string,
+	percents map[string]resources.Percent) map[string]resources.Quantity {
 	all := map[string]resources.Quantity{}
 	for _, p := range r.pairsUpTo(maxMappingResources, o, what, n) {
 		text := r.text(o, fmt.Sprintf("%s %s", what, validation.Quote(p.name)), p.value)
+		if percents != nil && resources.IsPercent(text) {
+			if part, err := resources.ParsePercent(text); err == nil {
+				percents[p.name] = part
+				r.RecordPercent(r.currentPartition, o, what, p.name, positionOf(p.key))
+				continue
+			}
+		}
 		amount, err := resources.Parse(p.name, text)
 		switch {
 		case err == nil:
@@ -147,7 +157,7 @@ func (r *reader) quantities(to any, o *validation.Subject, what string, n *yaml.
 		case isText(p.value):
 			r.Add(o, positionOf(p.value), rule,
 				fmt.Sprintf("%s %s: %s", what, validation.Quote(p.name), quantityProblem(text, err)),
-				quantityHint(p.name, text, err))
+				quantityHint(p.name, text, err, percents != nil))
 		}
 		r.MarkMisread(to)
 	}
@@ -156,6 +166,9 @@ func (r *reader) quantities(to any, o *validation.Subject, what string, n *yaml.
 
 // quantityProblem is the message for a malformed quantity. It shortens a long text.
 func quantityProblem(text string, err error) string {
+	if resources.IsPercent(text) {
+		return fmt.Sprintf("%s %s", resources.ErrPercent, validation.Quote(text))
+	}
 	for _, reason := range []error{resources.ErrSuffix, resources.ErrOverflow} {
 		if errors.Is(err, reason) {
 			return fmt.Sprintf("%s in %s", reason, validation.Quote(text))
@@ -167,8 +180,12 @@ func quantityProblem(text string, err error) string {
 	return fmt.Sprintf("%s %s", resources.ErrNotAQuantity, validation.Quote(text))
 }
 
-func quantityHint(resource, text string, err error) string {
+func quantityHint(resource, text string, err error, percents bool) string {
 	switch {
+	case resources.IsPercent(text) && !percents:
+		return "only max and guaranteed of queues and of child templates may be percents; write a quantity"
+	case resources.IsPercent(text):
+		return "above 0% and at most 100%, with at most two decimals, such as 40% or 12.5%"
 	case probableQuantity(resource, text) != "":
 		return "did you mean " + probableQuantity(resource, text) + "?"
 	case errors.Is(err, resources.ErrOverflow):

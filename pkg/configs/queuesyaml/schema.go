@@ -48,7 +48,8 @@ func Schema() []byte {
 	top.Title = "queues.yaml"
 	top.Description = "The partitions, queues, limits, placement rules, priority classes and disruption budgets of a " +
 		"cluster."
-	top.Defs = map[string]*schema{"quantities": quantitiesSchema(), "properties": settingsSchema()}
+	top.Defs = map[string]*schema{"quantities": quantitiesSchema(""), "quota": quantitiesSchema(percentPattern),
+		"properties": settingsSchema()}
 	for name, m := range mappings {
 		if m != &documentMapping {
 			top.Defs[name] = m.schema()
@@ -125,6 +126,8 @@ func (v valueKind) schema(k *key) *schema {
 		return &schema{Type: []string{"array"}, Items: textSchema()}
 	case quantitiesValue:
 		return &schema{Ref: "#/$defs/quantities"}
+	case quotaValue:
+		return &schema{Ref: "#/$defs/quota"}
 	case weightsValue:
 		return &schema{Type: []string{"object"}, Additional: &schema{Type: []string{"number"}, Minimum: new(int)}}
 	case settingsValue:
@@ -140,17 +143,24 @@ func (v valueKind) schema(k *key) *schema {
 // textSchema accepts any scalar: numbers and booleans are texts as they are written (CFG-9).
 func textSchema() *schema { return &schema{Type: []string{"string", "number", "boolean", "null"}} }
 
+// percentPattern is resources.ParsePercent as an alternative of a regular expression, without its range.
+const percentPattern = `|[0-9]+(\.[0-9]{1,2})?[ \t]*%`
+
 // quantitiesSchema is resources.Parse as a regular expression. Only the range of a number, which
-// an expression cannot check, is left to Load.
-func quantitiesSchema() *schema {
+// an expression cannot check, is left to Load. percent is the expression of a percent; empty: it is not legal.
+func quantitiesSchema(percent string) *schema {
 	of := func(resource, about string) *schema {
 		suffixes := strings.Join(resources.Suffixes(resource), "|")
 		return &schema{Description: about, Type: []string{"string", "integer"}, Minimum: new(int),
-			Pattern: `^\s*[0-9]+[ \t]*(` + suffixes + `)?\s*$`}
+			Pattern: `^\s*([0-9]+[ \t]*(` + suffixes + `)?` + percent + `)\s*$`}
+	}
+	about := "Resource to quantity: a whole number, perhaps with a unit."
+	if percent != "" {
+		about = "Resource to quantity: a whole number, perhaps with a unit; or a percent, such as 40%."
 	}
 	s := &schema{
 		Type:        []string{"object", "null"},
-		Description: "Resource to quantity: a whole number, perhaps with a unit.",
+		Description: about,
 		Properties: map[string]*schema{
 			resources.VCore:            of(resources.VCore, "Cores, such as 2, or thousandths, such as 500m."),
 			resources.Memory:           of(resources.Memory, "Bytes, such as 16Gi; 10 alone is ten bytes."),

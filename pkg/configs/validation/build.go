@@ -66,10 +66,10 @@ func resolve(inherited, own map[string]string) map[string]string {
 
 // withoutZeroes returns a max and a guarantee. One that has nothing but zeroes is not set (CFG-43).
 func withoutZeroes(max resources.Limit, guaranteed resources.Guarantee) (resources.Limit, resources.Guarantee) {
-	if !isPositive(max.All()) {
+	if !isPositive(max.All()) && !max.HasPercents() {
 		max = resources.Limit{}
 	}
-	if !isPositive(guaranteed.All()) {
+	if !isPositive(guaranteed.All()) && !guaranteed.HasPercents() {
 		guaranteed = resources.Guarantee{}
 	}
 	return max, guaranteed

@@ -39,7 +39,7 @@ func (r *Report) checkQueueProperties(q *Queue) {
 				"no effect",
 			"leave it out: child queues are always sorted by fair share; or set fifo in the leaf queues of gangs")
 	case !q.isParent() && sort == policies.Fair.String() && !isPositive(q.Guaranteed.All()) &&
-		!r.IsMisread(&q.Guaranteed):
+		!q.Guaranteed.HasPercents() && !r.IsMisread(&q.Guaranteed):
 		warn("fair-raw", "fair without guaranteed resources compares plain numbers, "+
 			"so bytes of memory outweigh everything", "set resources.guaranteed, or use fifo")
 	}

@@ -3,6 +3,7 @@ package validation
 import (
 	"fmt"
 	"iter"
+	"maps"
 
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
@@ -15,12 +16,13 @@ func (r *Report) checkGuarantees(root *Queue) {
 // checkGuaranteeTree checks a queue and the queues below it, and returns what the queue counts
 // against its parent's guarantee: its own guarantee, or without one the sum of its
 // children's. parentMax is the parent's effective max, limitingQueue the lowest queue above
-// with a max.
+// with a max. A percent is compared with nothing: percents are the resources of which a part of what is counted is a
+// percent, so that the sum is not known (QUO-67).
 //
 // An excess that is reported is cut off, so that the queues above do not report it
 // again.
 func (r *Report) checkGuaranteeTree(q *Queue, parentMax resources.Limit,
-	limitingQueue *Queue) resources.Amounts {
+	limitingQueue *Queue) (counted resources.Amounts, percents map[string]resources.Percent) {
 	for name, n := range q.Max.All() {
 		if most, ok := parentMax.Get(name); ok && n > most {
 			r.Add(q.Subject, r.At(q.Queue, "resources", "max", name), "V23",
@@ -34,14 +36,19 @@ func (r *Report) checkGuaranteeTree(q *Queue, parentMax resources.Limit,
 	}
 	own := r.checkOwnGuarantee(q)
 	var children resources.Amounts
+	percents = map[string]resources.Percent{}
 	for _, c := range q.Children {
-		children = children.Add(r.checkGuaranteeTree(c, effective, limitingQueue))
+		n, some := r.checkGuaranteeTree(c, effective, limitingQueue)
+		children = children.Add(n)
+		maps.Copy(percents, some)
 	}
-	children = r.checkChildGuarantees(q, children, effective)
-	if own.IsZero() {
-		return children
+	known := children.Map()
+	maps.DeleteFunc(known, func(name string, _ resources.Quantity) bool { return percents[name] > 0 })
+	children = r.checkChildGuarantees(q, resources.FromMap(known), effective)
+	if own.IsZero() && !q.Guaranteed.HasPercents() {
+		return children, percents
 	}
-	return own
+	return own, q.Guaranteed.PercentMap()
 }
 
 // checkOwnGuarantee applies V22 and returns the guarantee of q, cut off at its max.
@@ -124,7 +131,8 @@ func (r *Report) isZero(of any, all iter.Seq2[string, resources.Quantity]) bool 
 	for range all {
 		some = true
 	}
-	return some && !isPositive(all) && !r.IsMisread(of)
+	bound, ok := of.(interface{ HasPercents() bool })
+	return some && !isPositive(all) && !(ok && bound.HasPercents()) && !r.IsMisread(of)
 }
 
 // isPositive reports whether any quantity is above zero. Quantities are never negative.

@@ -112,6 +112,11 @@ func (r *Report) RecordQuantity(partition string, o *Subject, what, name string,
 	}
 }
 
+// RecordPercent records a percent of a resource of the document.
+func (r *Report) RecordPercent(partition string, o *Subject, what, name string, key Position) {
+	r.use(partition, name, o, key).add(o, what, key, true)
+}
+
 // RecordWeight records a resource with a weight in the node sort policy of a partition.
 func (r *Report) RecordWeight(p *Partition, name string, key Position) {
 	r.use(p.Name, name, p.Subject, key).add(p.Subject, "resourceweights", key, true)
