@@ -18,6 +18,7 @@ const (
 	PriorityOffsetProperty       = "priority.offset"
 	PriorityPreemptionProperty   = "preemption.priority"
 	QuotaPreemptionDelayProperty = "quota.preemption.delay"
+	QuotaSettleProperty          = "quota.percent.settle"
 	BackoffProperty              = "application.unschedasks.backoff"
 	ExistingLeavesProperty       = "childtemplate.existing"
 	RunTimeDefaultProperty       = "runtime.default"
@@ -46,6 +47,7 @@ type Settings struct {
 	PreemptionDelay         time.Duration
 	PriorityPreemptionDelay time.Duration
 	QuotaPreemptionDelay    time.Duration // 0: off
+	QuotaSettle             time.Duration // at least 0: how long the nodes must settle before a max in percent is enforced
 	UnschedAskBackoff       uint64        // 0: off
 	UnschedAskBackoffDelay  time.Duration
 	UpdatesLeaves           bool
@@ -156,6 +158,10 @@ var properties = []Property{
 		Sentence: "How long the queue may be above its max before its allocations are preempted.",
 		Accepted: "a duration such as 5m, or 0s for off"},
 		func(s *Settings) *time.Duration { return &s.QuotaPreemptionDelay }),
+	duration(Property{Name: QuotaSettleProperty, Default: "5m", Words: []string{"5m", "0s"},
+		Sentence: "How long a max that is a percent is not enforced after a start, or after nodes went.",
+		Accepted: "a duration, such as 5m or 0s"},
+		func(s *Settings) *time.Duration { return &s.QuotaSettle }),
 	scalar(Property{Name: BackoffProperty, Default: "0", Words: []string{"3"}, Inherited: AnyValue,
 		Sentence: "A setting of YuniKorn without effect.", Accepted: "a whole number, zero or more"},
 		func(s *Settings) *uint64 { return &s.UnschedAskBackoff },

@@ -15,7 +15,7 @@ import (
 
 func TestSettings_Defaults(t *testing.T) {
 	assert.DeepEqual(t, DefaultSettings(), Settings{
-		PreemptionDelay: 30 * time.Second, UnschedAskBackoffDelay: 30 * time.Second,
+		PreemptionDelay: 30 * time.Second, QuotaSettle: 5 * time.Minute, UnschedAskBackoffDelay: 30 * time.Second,
 		RunTime: RunTime{Grace: 30 * time.Second}, Properties: map[string]string{},
 	})
 }

@@ -49,14 +49,15 @@ func sortOrigin(q *objects.Queue) string {
 	return ""
 }
 
-// checkGang checks the order of applications and the max of each queue of the path but root.
+// checkGang checks the order of applications and the max of each queue of the path but root, as it is written: a
+// percent grows with the nodes (QUO-68).
 func checkGang(p *objects.Partition, leaf *objects.Queue, id objects.AppID, requested resources.Amounts,
 	tags map[string]string) error {
 	if leaf.AppSort() == policies.Fair {
 		return fmt.Errorf("queue %s cannot run application %s with task group request: unsupported sort type fair%s: "+
 			"gangs need fifo or stateaware", leaf.Path(), id, sortOrigin(leaf))
 	}
-	most := leaf.Max()
+	most, _ := leaf.ConfiguredQuotas()
 	if !leaf.Managed() && leaf.Path() != placement.RecoveryQueue {
 		if tagged, _ := configs.ReadQuotaTags(tags); tagged.Max != nil &&
 			p.AdmitNames(most.All(), tagged.Max.All()) == nil {
@@ -64,7 +65,8 @@ func checkGang(p *objects.Partition, leaf *objects.Queue, id objects.AppID, requ
 		}
 	}
 	for q := leaf.Parent(); q != nil && q.Parent() != nil; q = q.Parent() {
-		most = most.Tighten(q.Max())
+		above, _ := q.ConfiguredQuotas()
+		most = most.Tighten(above)
 	}
 	if !most.Allows(requested) {
 		return fmt.Errorf("queue %s cannot fit application %s: task group request %s larger than max queue allocation %s",

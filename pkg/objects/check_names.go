@@ -70,12 +70,7 @@ func (c *recount) checkNames() error {
 
 // eachName yields the resource names in the settings of q, each as often as it occurs.
 func (q *Queue) eachName(yield func(name string)) {
-	for name := range q.conf.Max.All() {
-		yield(name)
-	}
-	for name := range q.conf.Guaranteed.All() {
-		yield(name)
-	}
+	eachQuotaName(q.conf.Max, q.conf.Guaranteed, yield)
 	q.eachExtraName(yield)
 	for _, s := range limits.Scopes(q.conf.ClassQuotas) {
 		for i := range s.Quotas {

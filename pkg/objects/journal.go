@@ -93,7 +93,7 @@ const (
 	RunTimesChanged        // how long its allocations may run
 	QueueChanged           // queue was removed, or something else that REST shows of it changed
 	QueueStateChanged      // queue was created, removed, drained or restored: to
-	QuotasChanged          // tags of an application changed the quotas of the dynamic leaf queue
+	QuotasChanged          // tags of an application or other nodes changed the quotas of queue
 	QueueTreeChanged       // queues were added to the tree
 
 	// Changes of what users and groups use.

@@ -50,6 +50,8 @@ type Queue struct {
 	byName         map[string]*Queue                // children; nil: there never was one
 	byID           map[AppID]*Application           // leaf only
 	conf           configs.Queue                    // without Children
+
+	effective quota.Effective // instead of the max and the guarantee of conf (QUO-65)
 }
 
 // queuePolicy is the part of a queue's settings that every decision reads.
@@ -135,12 +137,26 @@ func (q *Queue) Settings() configs.Settings { return q.conf.Settings }
 // RunTime bounds how long the allocations of q run. It is read for every placement. Read-only.
 func (q *Queue) RunTime() *configs.RunTime { return &q.conf.Settings.RunTime }
 
-// Max is the configured max of q itself; a missing resource is unlimited. Root has none: its max is
+// Max is the effective max of q itself; a missing resource is unlimited. Root has none: its max is
 // the capacity of the cluster (QUO-4).
-func (q *Queue) Max() resources.Limit { return q.conf.Max }
+func (q *Queue) Max() resources.Limit { return q.effective.Max }
 
-// Guaranteed is the configured guarantee of q.
-func (q *Queue) Guaranteed() resources.Guarantee { return q.conf.Guaranteed }
+// Guaranteed is the effective guarantee of q.
+func (q *Queue) Guaranteed() resources.Guarantee { return q.effective.Guaranteed }
+
+// ConfiguredQuotas returns the max and the guarantee of q as they are written, with percents (QUO-63).
+func (q *Queue) ConfiguredQuotas() (resources.Limit, resources.Guarantee) {
+	return q.conf.Max, q.conf.Guaranteed
+}
+
+// EachChild yields the queues directly below q, in no order.
+func (q *Queue) EachChild(yield func(*Queue) bool) {
+	for _, c := range q.byName {
+		if !yield(c) {
+			return
+		}
+	}
+}
 
 // Template is the child template of a dynamic leaf below q (QUE-23); nil: there is none, or q is a
 // leaf.

@@ -71,12 +71,17 @@ func (p *Partition) updateQuotas(q *Queue, conf configs.Queue) {
 	}
 	q.setConf(&conf)
 	p.internNames(q)
+	quotasChanged(p, q)
+}
+
+// quotasChanged updates what depends on the quotas of q.
+func quotasChanged(p *Partition, q *Queue) {
 	p.journal.post(Change{Kind: QuotasChanged, Queue: q})
 	if p.quotas.MaxApplicationsOutdated() { // the first max applications of the partition
 		p.rebuildOrdering()
 		return
 	}
-	if conf.AppSort == policies.Fair { // which orders applications by their share of the guarantee of the leaf
+	if q.conf.AppSort == policies.Fair && len(q.byID) > 0 { // it orders them by their share of its guarantee
 		for _, a := range q.byID {
 			a.rekey()
 		}

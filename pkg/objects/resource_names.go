@@ -18,12 +18,21 @@ func (p *Partition) internNames(q *Queue) {
 	if !q.managed {
 		by = resources.Asks
 	}
+	q.effective = quota.Effective{Max: q.conf.Max, Guaranteed: q.conf.Guaranteed, SettledFrom: q.effective.SettledFrom}
+	percents := q.conf.Max.HasPercents() || q.conf.Guaranteed.HasPercents()
+	if percents { // of nothing, until SetEffectiveQuotas says of what
+		q.effective.Max = q.conf.Max.Effective(written(q.conf.Max.Get))
+		q.effective.Guaranteed = q.conf.Guaranteed.Effective(written(q.conf.Guaranteed.Get))
+	}
 	settings := quota.Settings{
-		Max: q.conf.Max, Guaranteed: q.conf.Guaranteed, MaxApplications: q.conf.MaxApplications, Limits: q.conf.Limits,
-		ClassQuotas: q.conf.ClassQuotas,
+		Max: q.effective.Max, Guaranteed: q.effective.Guaranteed, MaxApplications: q.conf.MaxApplications,
+		Limits: q.conf.Limits, ClassQuotas: q.conf.ClassQuotas,
 	}
 	formerBy, formerExtra := q.quota.HeldBy(), q.extraResources
 	former := q.quota.Configure(&settings, p.names, by)
+	if percents || q.quota.HasPercents() {
+		q.quota.SetPercents(q.conf.Max, p.names)
+	}
 	q.extraResources = nil
 	if len(q.conf.Limits) > 0 || q.conf.ChildTemplate != nil {
 		q.eachExtraName(func(name string) { q.extraResources = append(q.extraResources, p.names.HoldName(name, by)) })
@@ -31,6 +40,21 @@ func (p *Partition) internNames(q *Queue) {
 	former.Release(p.names)
 	releaseIndexes(p.names, formerExtra, formerBy)
 	p.applySettings(q)
+}
+
+// written returns the quantities that get finds, and 0 for a percent.
+func written(get func(string) (resources.Quantity, bool)) func(string) resources.Quantity {
+	return func(name string) resources.Quantity {
+		n, _ := get(name)
+		return n
+	}
+}
+
+// SetEffectiveQuotas puts the effective quotas of q in force. They must name the resources that its settings name.
+func SetEffectiveQuotas(p *Partition, q *Queue, e quota.Effective) {
+	q.effective = e
+	q.quota.SetEffective(&e, p.names)
+	quotasChanged(p, q)
 }
 
 // applySettings updates what depends on the settings of q, and the counts of settings.
@@ -62,12 +86,23 @@ func (q *Queue) eachExtraName(yield func(name string)) {
 		}
 	}
 	if t := q.conf.ChildTemplate; t != nil {
-		for name := range t.Max.All() {
-			yield(name)
-		}
-		for name := range t.Guaranteed.All() {
-			yield(name)
-		}
+		eachQuotaName(t.Max, t.Guaranteed, yield)
+	}
+}
+
+// eachQuotaName yields the names of a max and a guarantee, those of percents included.
+func eachQuotaName(most resources.Limit, least resources.Guarantee, yield func(name string)) {
+	for name := range most.All() {
+		yield(name)
+	}
+	for name := range most.Percents() {
+		yield(name)
+	}
+	for name := range least.All() {
+		yield(name)
+	}
+	for name := range least.Percents() {
+		yield(name)
 	}
 }
 

@@ -115,7 +115,7 @@ func (c *changes) askRemoved(x *objects.Allocation, from *objects.AskGroup) {
 
 // Wants leaves out what matters to no search for victims: the quantities of nodes that follow from a change are
 // changes of their own, and quotas are read at each evaluation. Of enforcement it leaves out what changes neither a max
-// nor what is above it: a dynamic leaf, whose quotas tags change, has no enforced max.
+// nor what is above it.
 func (*changes) Wants() objects.ChangeSet {
 	return 1<<objects.AskAdded | 1<<objects.AskRemoved | 1<<objects.NominationEnded | 1<<objects.PreemptionMarked |
 		1<<objects.PreemptionUnmarked | 1<<objects.EndOrdered | 1<<objects.AskGroupHeld |
@@ -156,6 +156,7 @@ func (c *changes) On(was *objects.Change) {
 		c.addFirstAskChange(was.Group)
 	case objects.QuotasChanged:
 		c.generation++
+		c.enforcement.QuotasChanged(was.Queue.Quota())
 		for _, a := range was.Queue.Applications() {
 			c.addPreemptorsOf(a)
 		}

@@ -168,13 +168,27 @@ func (c Constraint) Blocks(s *feasibility.Shape) bool {
 }
 
 // TooSmall reports whether an ask of shape s exceeds c even with nothing allocated. The capacity of the cluster is not
-// examined: nodes may join.
+// examined, and no percent of it: nodes may join.
 func (c Constraint) TooSmall(s *feasibility.Shape) bool {
 	switch c.kind {
 	case LimitMaxResources:
 		return !c.account.max.Allows(nil, s.Vector())
 	case QueueMaxResources:
-		return !c.queue.max.Allows(nil, s.Vector())
+		return c.queue.neverAllows(s.Vector())
+	}
+	return false
+}
+
+// neverAllows reports whether v exceeds the max of q in a resource of which that is no percent.
+func (q *Queue) neverAllows(v resources.Vector) bool {
+	if q.max.Allows(nil, v) {
+		return false
+	}
+	for k, n := range v {
+		k := resources.Index(k)
+		if most, ok := q.max.At(k); ok && n > max(0, most) && !q.exceedsPercent(k, n) {
+			return true
+		}
 	}
 	return false
 }

@@ -58,7 +58,14 @@ func (q *Queue) SetEnforcement(enforced bool, delay time.Duration) {
 	q.enforced, q.enforcementDelay = enforced, delay
 }
 
-func (q *Queue) enforcedAt() time.Time { return q.violation.since.Add(q.enforcementDelay) }
+// enforcedAt returns when the max of q is enforced at the earliest. Requires: q is above its max.
+func (q *Queue) enforcedAt() time.Time {
+	at := q.violation.since.Add(q.enforcementDelay)
+	if q.HasPercents() && q.settledFrom.After(at) {
+		return q.settledFrom
+	}
+	return at
+}
 
 // nextEvaluation returns the earliest time for the next search for victims. Requires: q is above its max.
 func (q *Queue) nextEvaluation() time.Time {
@@ -87,6 +94,15 @@ func (e *Enforcement) RecheckSettings(q *Queue) {
 		q.recheckListed = true
 		e.toRecheck = append(e.toRecheck, q)
 	}
+}
+
+// QuotasChanged has q rechecked, and evaluated when its quotas, which have changed, say.
+func (e *Enforcement) QuotasChanged(q *Queue) {
+	if q.violation != nil {
+		e.violating, e.due = removeQueueFrom(e.violating, q), removeQueueFrom(e.due, q)
+		e.scheduleEvaluation(q)
+	}
+	e.RecheckSettings(q)
 }
 
 // Update finds out which queues are above an enforced max. For a queue that rose above it the delay begins. For a queue

@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"slices"
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
@@ -38,6 +39,8 @@ type Queue struct {
 	classes          *classQuotas             // nil: none
 	violation        *violation               // q is above an enforced max; nil: it is not
 	enforcementDelay time.Duration            // from the violation of an enforced max to its enforcement
+	percents         []resources.Index        // of max: resources of which it is a percent (QUO-63)
+	settledFrom      time.Time                // no enforcement of a max with percents before (QUO-69)
 
 	heldBy             resources.Holder // of the names in max, guaranteed and classes
 	maxAppsCounted     bool             // in Tree.maxAppsQueues
@@ -112,6 +115,45 @@ func (q *Queue) Configure(s *Settings, names *resources.NameTable, by resources.
 	q.guaranteed = names.HoldGuarantee(s.Guaranteed, by)
 	q.setClassQuotas(s.ClassQuotas, names)
 	return former
+}
+
+// Effective are the quotas of a queue that follow the nodes (QUO-64). They name the resources of its settings.
+type Effective struct {
+	Max         resources.Limit
+	Guaranteed  resources.Guarantee
+	SettledFrom time.Time // no max with percents is enforced before (QUO-69)
+}
+
+// SetPercents records the resources of which the max of q is a percent. Requires: Configure was called with their
+// names.
+func (q *Queue) SetPercents(max resources.Limit, names *resources.NameTable) {
+	q.percents = nil
+	for name := range max.Percents() {
+		if k, ok := names.Lookup(name); ok {
+			q.percents = append(q.percents, k)
+		}
+	}
+}
+
+// HasPercents reports whether the max of q is a percent of a resource.
+func (q *Queue) HasPercents() bool { return len(q.percents) > 0 }
+
+// SetEffective puts e in force. The caller must fit q again, and let Enforcement recheck it.
+func (q *Queue) SetEffective(e *Effective, names *resources.NameTable) {
+	if !names.UpdateQuantities(q.max, e.Max) || !names.UpdateQuantities(q.guaranteed, resources.Limit(e.Guaranteed)) {
+		panic("quota: the effective quotas of queue " + q.path + " name other resources than its settings")
+	}
+	q.settledFrom = e.SettledFrom
+}
+
+// SettledFrom returns the time before which no max with percents of q is enforced; zero: at any time.
+func (q *Queue) SettledFrom() time.Time { return q.settledFrom }
+
+// exceedsPercent reports whether n alone is more than the max of k, which is a percent: with more nodes it would not
+// be.
+func (q *Queue) exceedsPercent(k resources.Index, n resources.Quantity) bool {
+	most, _ := q.max.At(k)
+	return n > most && slices.Contains(q.percents, k)
 }
 
 // Limits returns the limits of users and groups in q.

@@ -26,7 +26,9 @@ func (l Limit) All() iter.Seq2[string, Quantity] { return all(l.e) }
 func (l Limit) IsUnlimited() bool { return len(l.e)+len(l.percents) == 0 }
 
 // Equal reports whether l and m have the same names, quantities and percents.
-func (l Limit) Equal(m Limit) bool { return slices.Equal(l.e, m.e) && slices.Equal(l.percents, m.percents) }
+func (l Limit) Equal(m Limit) bool {
+	return slices.Equal(l.e, m.e) && slices.Equal(l.percents, m.percents)
+}
 
 // Headroom returns l less used, which may be negative. Resources that l does not name stay unlimited.
 func (l Limit) Headroom(used Amounts) Limit {
@@ -88,7 +90,9 @@ func (g Guarantee) All() iter.Seq2[string, Quantity] { return all(g.e) }
 func (g Guarantee) IsEmpty() bool { return len(g.e)+len(g.percents) == 0 }
 
 // Equal reports whether g and h have the same names, quantities and percents.
-func (g Guarantee) Equal(h Guarantee) bool { return slices.Equal(g.e, h.e) && slices.Equal(g.percents, h.percents) }
+func (g Guarantee) Equal(h Guarantee) bool {
+	return slices.Equal(g.e, h.e) && slices.Equal(g.percents, h.percents)
+}
 
 // Map copies g into a map, zeroes included. It is never nil.
 func (g Guarantee) Map() map[string]Quantity { return toMap(g.e) }

@@ -133,10 +133,14 @@ func (l Limit) Percent(name string) (p Percent, ok bool) { return l.percents.get
 func (l Limit) PercentMap() map[string]Percent { return l.percents.toMap() }
 
 // Effective returns a limit without percents that has the quantity n of each resource that l names.
-func (l Limit) Effective(n func(name string) Quantity) Limit { return Limit{e: effective(l.e, l.percents, n)} }
+func (l Limit) Effective(n func(name string) Quantity) Limit {
+	return Limit{e: effective(l.e, l.percents, n)}
+}
 
 // WithPercents returns g with percents of the resources of m, as Limit.WithPercents.
-func (g Guarantee) WithPercents(m map[string]Percent) Guarantee { return Guarantee{g.e, percentsFromMap(m)} }
+func (g Guarantee) WithPercents(m map[string]Percent) Guarantee {
+	return Guarantee{g.e, percentsFromMap(m)}
+}
 
 // Percents yields the percents of g, in name order.
 func (g Guarantee) Percents() iter.Seq2[string, Percent] { return g.percents.all }

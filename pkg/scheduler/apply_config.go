@@ -3,6 +3,7 @@ package scheduler
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 )
@@ -23,12 +24,13 @@ func (c *Core) Removable() bool {
 }
 
 // useConfig puts a configuration in force, and ends a removal of the partition (CFG-112).
-func (c *Core) useConfig(m UseConfig) {
+func (c *Core) useConfig(now time.Time, m UseConfig) {
 	if err := c.part.Reconfigure(m.Partition, m.Prepared); err != nil {
 		c.emitRefused(Refused{Subject: "configuration"}, err)
 		return
 	}
 	c.draining = false
+	c.quotas.Refresh(now)
 	if c.operators.switchesQueues() {
 		c.applyToQueues(c.part.Root())
 	}

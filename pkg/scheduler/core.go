@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/clusterquota"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/gangscheduling"
@@ -43,6 +44,7 @@ type Core struct {
 	runTimes     *runtimes.Engine
 	gangs        *gangscheduling.Gangs
 	nodes        *nodeselection.Nodes
+	quotas       *clusterquota.Quotas
 	constraints  constraintCache
 	refusals     refusals.Tracker
 
@@ -83,6 +85,7 @@ func NewWith(conf configs.Partition, oracle *objects.Oracle, opt objects.Options
 func (c *Core) newPartition(conf configs.Partition) {
 	c.part = objects.NewPartitionWithOptions(conf, c.opt)
 	c.nodes = nodeselection.New(c.part, c.opt.RefusedNodes)
+	c.quotas = clusterquota.New(c.part)
 }
 
 // watch begins to follow the changes of the partition, which is new.
@@ -240,7 +243,7 @@ func (c *Core) emitRefused(what Refused, err error) {
 func (c *Core) apply(now time.Time, cmd Command) {
 	switch m := cmd.(type) {
 	case UseConfig:
-		c.useConfig(m)
+		c.useConfig(now, m)
 	case DrainPartition:
 		c.draining = true
 	case ResetPartition:
@@ -286,6 +289,7 @@ func (c *Core) apply(now time.Time, cmd Command) {
 			c.emitIgnored(IgnoredRelease, m.Key, "", "it is an unknown foreign allocation")
 		}
 	case Operate:
+		c.quotas.Refresh(now) // an application is moved within the quotas of now
 		c.operate(now, m)
 	case RestoreOperators:
 		c.restoreOperators(m.State)

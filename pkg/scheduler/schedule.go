@@ -75,6 +75,7 @@ func (c *Core) routineAt(now time.Time) bool {
 // beginRun does what precedes the decisions of a run that is not routine.
 func (c *Core) beginRun(now time.Time) {
 	c.routine = false
+	c.quotas.Refresh(now)
 	c.serveDeadlines(now)
 	c.recordFirstUse(now)
 	if !c.notListening {
@@ -88,7 +89,7 @@ func (c *Core) beginRun(now time.Time) {
 func (c *Core) endRun(now time.Time) {
 	c.finishStep(now)
 	c.routine = c.preemption.Idle() && c.gangs.Idle() && c.reservations.Idle() && !c.drainWaits && !c.retryDue() &&
-		c.part.BeginRoutine()
+		!c.quotas.Stale() && c.part.BeginRoutine()
 	c.routineUntil = time.Time{}
 }
 

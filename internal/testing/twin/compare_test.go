@@ -84,8 +84,8 @@ func (d *comparison) queue(q *queue, v *scheduler.QueueView, above resources.Lim
 	d.classQuotas(q, v.ClassQuotas)
 	same(d, name, "maxapplications", q.conf.MaxApplications, v.MaxApplications)
 	if q != d.t.root {
-		sameAmounts(d, name, "max", q.conf.Max, v.Max)
-		sameAmounts(d, name, "guaranteed", q.conf.Guaranteed, v.Guaranteed)
+		sameAmounts(d, name, "max", q.max(), v.Max)
+		sameAmounts(d, name, "guaranteed", q.guaranteed(), v.Guaranteed)
 	}
 	children := byName(q.children, func(q *queue) objects.QueuePath { return q.path })
 	if same(d, name, "children", len(children), v.Children.Len()) {

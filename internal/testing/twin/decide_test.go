@@ -100,7 +100,7 @@ func (t *Twin) rampedUp(a *app) bool {
 // withinQuota checks the max of every queue, and the capacity of the cluster (QUO-1).
 func (t *Twin) withinQuota(c *totals, w *allocation) bool {
 	for _, q := range t.pathQueues(t.app(w.ask.App).leaf)[1:] {
-		if !q.conf.Max.Headroom(c.allocated[q.path]).Allows(w.ask.Amounts) {
+		if !q.max().Headroom(c.allocated[q.path]).Allows(w.ask.Amounts) {
 			return false
 		}
 	}
@@ -155,7 +155,7 @@ func (t *Twin) predicatesPassWithout(n *node, ask *objects.Ask, gone []*allocati
 func (t *Twin) headroom(c *totals, q *queue) resources.Limit {
 	tightest := resources.LimitFromMap(c.capacity.Map()).Headroom(c.allocated[t.root.path].Sub(c.deficit))
 	for _, above := range t.pathQueues(q.path)[1:] {
-		tightest = tightest.Tighten(above.conf.Max.Headroom(c.allocated[above.path]))
+		tightest = tightest.Tighten(above.max().Headroom(c.allocated[above.path]))
 	}
 	return tightest
 }

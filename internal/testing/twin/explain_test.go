@@ -46,7 +46,7 @@ func (t *Twin) obstacle(c *totals, w *allocation) scheduler.PendingReason {
 	}
 	if !t.withinQuota(c, w) {
 		for _, q := range t.pathQueues(a.leaf)[1:] {
-			if !q.conf.Max.Headroom(c.allocated[q.path]).Allows(w.ask.Amounts) {
+			if !q.max().Headroom(c.allocated[q.path]).Allows(w.ask.Amounts) {
 				return scheduler.NoQueueHeadroom
 			}
 		}

@@ -23,6 +23,7 @@ type queue struct {
 	draining bool          // it was removed from the configuration and still has applications
 	dynamic  *dynamicQueue // its origin, also while a configuration names it; nil: it never was dynamic
 	children []*queue
+	inForce  *quotas // instead of the max and the guarantee of conf; nil: those, with percents of nothing
 }
 
 // dynamicQueue says how a dynamic queue was created.

@@ -63,7 +63,7 @@ func (t *Twin) mayNotMove(a *app, to *queue) bool {
 			continue
 		}
 		if most := q.conf.MaxApplications; h.counts && most > 0 && t.runningApps(c, q) >= most ||
-			!q.conf.Max.Headroom(c.allocated[q.path]).Allows(used) {
+			!q.max().Headroom(c.allocated[q.path]).Allows(used) {
 			return true
 		}
 	}

@@ -59,7 +59,7 @@ func (t *Twin) share(c *totals, q *queue) resources.Share {
 	var top resources.Share
 	fair := t.fairMax(c, q)
 	for name, n := range c.allocated[q.path].All() {
-		of, measured := q.conf.Guaranteed.Get(name)
+		of, measured := q.guaranteed().Get(name)
 		if !measured {
 			of, measured = fair[name]
 		}
@@ -80,7 +80,7 @@ func (t *Twin) fairMax(c *totals, q *queue) map[string]resources.Quantity {
 	}
 	fair := c.capacity.Map()
 	for _, above := range t.pathQueues(q.path)[1:] {
-		maps.Copy(fair, above.conf.Max.Map())
+		maps.Copy(fair, above.max().Map())
 	}
 	return fair
 }
@@ -98,7 +98,7 @@ func (t *Twin) appKey(c *totals, a *app) policies.AppKey {
 func (t *Twin) shares(c *totals, a *app) resources.Shares {
 	var shares resources.Shares
 	for name, n := range c.apps[a.id].allocated.All() {
-		of, _ := t.queue(a.leaf).conf.Guaranteed.Get(name)
+		of, _ := t.queue(a.leaf).guaranteed().Get(name)
 		if of > 0 {
 			shares = append(shares, resources.Fraction(n, of))
 		} else {

@@ -239,7 +239,7 @@ func (t *Twin) mayPreempt(w *allocation) bool {
 		return w.ask.RequiredNode() != "" || t.preemption
 	}
 	for _, q := range slices.Backward(t.pathQueues(leaf.path)) {
-		if len(q.conf.Guaranteed.Map()) > 0 {
+		if len(q.guaranteed().Map()) > 0 {
 			return true
 		}
 		if q.conf.PreemptionPolicy == policies.PreemptFence {
@@ -331,7 +331,7 @@ func (t *Twin) shortfalls(c *totals, w *allocation, victims []*allocation) map[s
 			}
 		}
 		if q != t.root {
-			note(q.path, q.conf.Max, used)
+			note(q.path, q.max(), used)
 			continue
 		}
 		for name, n := range w.ask.Amounts.All() {

@@ -10,7 +10,7 @@ func (t *Twin) againstGuarantee(c *totals, q *queue, w *allocation) (within, bey
 	within, beyond = map[string]resources.Quantity{}, map[string]resources.Quantity{}
 	used := t.projectedUsage(c, q, nil).Add(w.ask.Amounts)
 	for name, n := range w.ask.Amounts.All() {
-		g, ok := q.conf.Guaranteed.Get(name)
+		g, ok := q.guaranteed().Get(name)
 		switch {
 		case !ok || n <= 0:
 		case used.Get(name) <= g:

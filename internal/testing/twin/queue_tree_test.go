@@ -28,6 +28,7 @@ func (t *Twin) useConfig(conf configs.Partition) {
 	t.root = t.mergeQueue(t.root, &conf.Root, objects.RootPath)
 	t.configureDynamic([]*queue{t.root})
 	t.prune(t.root)
+	t.followNodes()
 }
 
 // changesQueueKind reports whether q, or a queue below it, would change between leaf and parent while
@@ -148,6 +149,7 @@ func (t *Twin) forget() {
 	t.nominees, t.cycles = nil, cycleDetector{configured: t.cycles.configured}
 	t.refusals = nil
 	t.reserving, t.nextReservations = nil, time.Time{}
+	t.forgetNodes()
 	clear(t.reservationRefused)
 	t.prune(t.root)
 	t.lastQueueStates = t.queueStates() // removed queues have no further changes

@@ -29,7 +29,7 @@ func (t *Twin) quotaViolation(c *totals, q *queue) (over resources.Amounts, is b
 		return over, false
 	}
 	m := map[string]resources.Quantity{}
-	for name, most := range q.conf.Max.All() {
+	for name, most := range q.max().All() {
 		m[name] = max(0, t.allocatedAfterPreemption(c, q).Get(name)-most)
 	}
 	over = resources.FromMap(m)
@@ -83,7 +83,12 @@ func (t *Twin) nextEnforcement(path objects.QueuePath) time.Time {
 }
 
 func (t *Twin) enforcementDue(path objects.QueuePath) time.Time {
-	return t.violations[path].since.Add(t.queue(path).conf.QuotaPreemptionDelay)
+	q := t.queue(path)
+	at := t.violations[path].since.Add(q.conf.QuotaPreemptionDelay)
+	if settled := t.unsettled.Add(q.conf.QuotaSettle); q.conf.Max.HasPercents() && settled.After(at) {
+		return settled
+	}
+	return at
 }
 
 // enforceQuotas preempts allocations of a queue above its max: of the queues that are due, one at the
@@ -223,7 +228,7 @@ func (t *Twin) fallsBelowGuarantee(c *totals, q *queue, unit []*allocation, chos
 				left = left.Sub(x.ask.Amounts)
 			}
 		}
-		for name, guaranteed := range above.conf.Guaranteed.All() {
+		for name, guaranteed := range above.guaranteed().All() {
 			if left.Get(name) < guaranteed && holdsAnyOf(unit, resources.FromMap(map[string]resources.Quantity{name: 1})) {
 				return true
 			}
@@ -240,7 +245,7 @@ func (t *Twin) compareQuotaVictims(q *queue, over resources.Amounts, a, b []*all
 			held = held.Add(w.ask.Amounts)
 		}
 		for name, n := range held.All() {
-			most, _ := q.conf.Max.Get(name)
+			most, _ := q.max().Get(name)
 			if part := resources.Fraction(n, most); over.Get(name) > 0 && part.Compare(largest) > 0 {
 				largest = part
 			}

@@ -23,7 +23,12 @@ func (t *Twin) applyQuotaTags(c scheduler.AddApplication, leaf objects.QueuePath
 	}
 	was := q.conf // its resource names count until all tags are read
 	t.replacedConf = &was
-	defer func() { t.replacedConf = nil }()
+	defer func() {
+		t.replacedConf = nil
+		if !q.conf.SameSettings(&was) {
+			q.inForce = nil
+		}
+	}()
 	tags := slices.Sorted(maps.Keys(c.Tags))
 	slices.SortStableFunc(tags, func(a, b string) int { // the max before what is guaranteed
 		return strings.Compare(strings.ToLower(b), strings.ToLower(a))

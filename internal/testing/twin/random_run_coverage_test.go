@@ -57,6 +57,7 @@ func TestRandomRuns_CoverEveryBehaviour(t *testing.T) {
 					occurrences["a contradiction"]++
 				}
 			}
+			countPercents(occurrences, core.Partition())
 			after := core.Snapshot(now)
 			countStep(occurrences, b, after, now)
 			countOverdue(occurrences, waiting, after)
@@ -87,6 +88,8 @@ func TestRandomRuns_CoverEveryBehaviour(t *testing.T) {
 		"an operator: put on hold":     runs / 20, "an operator: cancelled": runs / 40, "an operator: released": runs / 40,
 		"an operator: stopped": runs / 10, "an operator: started": runs / 10, "an operator: cordoned": runs / 10,
 		"an operator: uncordoned": runs / 20, "an operator: set draining": runs / 40, "an operator: moved": runs / 20,
+		"a max in percent above zero": 100 * runs, "a guarantee in percent above zero": 100 * runs,
+		"a guarantee is scaled down": 50 * runs, "above a max in percent": runs, "a max in percent settles": runs / 4,
 		"preempted before its minimum run time": runs / 40,
 		"preemption cycle, cool-down true":      2, "preemption cycle, cool-down false": 4, "cool-down ended": 2,
 		"released, it ran for too long": runs / 2, "a wish to run for too long": runs / 4,

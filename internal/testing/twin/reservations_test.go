@@ -219,7 +219,7 @@ func (t *Twin) mayReserve() []*allocation {
 func (t *Twin) withinQuotaOfQueues(c *totals, w *allocation) bool {
 	_, limited := t.limitObstacle(c, w)
 	for _, q := range t.pathQueues(t.app(w.ask.App).leaf)[1:] {
-		limited = limited || !q.conf.Max.Headroom(c.allocated[q.path]).Allows(w.ask.Amounts)
+		limited = limited || !q.max().Headroom(c.allocated[q.path]).Allows(w.ask.Amounts)
 	}
 	return !limited
 }

@@ -84,8 +84,8 @@ func (t *Twin) namedResources() (cluster, asks map[string]bool) {
 
 // resourcesNamedBy yields all resource names in the settings of a queue.
 func resourcesNamedBy(conf *configs.Queue, yield func(quantities)) {
-	yield(conf.Max.All())
-	yield(conf.Guaranteed.All())
+	yield(namesOfQuota(conf.Max))
+	yield(namesOfQuota(conf.Guaranteed))
 	for _, rule := range conf.Limits {
 		yield(rule.MaxResources.All())
 	}
@@ -95,7 +95,7 @@ func resourcesNamedBy(conf *configs.Queue, yield func(quantities)) {
 		yield(resources.LimitFromMap(hard).All())
 	}
 	if conf.ChildTemplate != nil {
-		yield(conf.ChildTemplate.Max.All())
-		yield(conf.ChildTemplate.Guaranteed.All())
+		yield(namesOfQuota(conf.ChildTemplate.Max))
+		yield(namesOfQuota(conf.ChildTemplate.Guaranteed))
 	}
 }

@@ -99,6 +99,9 @@ type Twin struct {
 	waitingDueAt time.Time // when the waiting states are due; zero: they are not expected to be
 	waitingDue   bool      // they are due in the next Schedule that finds nothing else to do
 
+	lastCapacity resources.Amounts // when the quotas in percent were computed the last time
+	unsettled    time.Time         // when nodes came to an empty partition, or the capacity fell, the last time
+
 	parsed   map[*objects.Ask]*affinity.Ask // what affinityOf has parsed
 	arrivals uint64
 	now      time.Time
@@ -121,6 +124,7 @@ func NewWith(conf configs.Partition, oracle *objects.Oracle, keep lifecycle.Life
 		cordoned: map[objects.NodeID]bool{}, maxRefusals: 8, maxNames: resources.MaxNames, maxAskNames: resources.MaxAskNames,
 	}
 	t.useConfig(conf)
+	t.forgetNodes()
 	t.lastQueueStates = t.queueStates()
 	return t
 }
@@ -166,6 +170,7 @@ func (t *Twin) Step(now time.Time, cmd scheduler.Command) []scheduler.Effect {
 	case scheduler.ReleaseForeign:
 		t.releaseForeign(c.Key)
 	case scheduler.Operate:
+		t.followNodes()
 		t.operate(c)
 	case scheduler.RestoreStarts:
 		t.starts = map[objects.AllocationKey]time.Time{}
@@ -196,6 +201,7 @@ func (t *Twin) Step(now time.Time, cmd scheduler.Command) []scheduler.Effect {
 // Schedule makes up to budget decisions. more is true when the budget was reached first.
 func (t *Twin) Schedule(now time.Time, budget int) (effects []scheduler.Effect, more bool) {
 	t.now, t.out, t.queueChanges = now, nil, nil
+	t.followNodes()
 	t.runTimers()
 	t.compareQueues()
 	defer t.updateViolations()

@@ -282,7 +282,7 @@ func (t *Twin) guaranteeProtects(c *totals, w, y *allocation, victims []*allocat
 			}
 		}
 		for name, n := range y.ask.Amounts.All() {
-			if g, ok := q.conf.Guaranteed.Get(name); ok && n > 0 && left.Get(name) < g {
+			if g, ok := q.guaranteed().Get(name); ok && n > 0 && left.Get(name) < g {
 				return true
 			}
 		}

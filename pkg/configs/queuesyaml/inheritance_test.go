@@ -22,6 +22,7 @@ func TestProperties_Inheritance(t *testing.T) {
         application.sort.policy: fair
         preemption.delay: 5s
         quota.preemption.delay: 1m
+        quota.percent.settle: 20s
         application.unschedasks.backoff: 3
         application.unschedasks.backoff.delay: 2s
         my.own: kept
@@ -42,17 +43,18 @@ func TestProperties_Inheritance(t *testing.T) {
         queues: [{name: below}]
 `))
 	assert.DeepEqual(t, positions(problems),
-		[]string{"14:34 fair-parent", "16:9 quota-delay", "17:9 property-unused", "19:9 property-unknown"})
+		[]string{"14:34 fair-parent", "16:9 quota-delay", "18:9 property-unused", "20:9 property-unknown"})
 
 	b := mustFind(t, c, "root.a.b").Settings
 	assert.DeepEqual(t, b, configs.Settings{
 		AppSort: policies.Fair, PrioritySort: policies.PriorityIgnored, PreemptionDelay: 5 * time.Second,
-		QuotaPreemptionDelay: time.Minute, UnschedAskBackoff: 3, UnschedAskBackoffDelay: 2 * time.Second,
+		QuotaPreemptionDelay: time.Minute, QuotaSettle: 20 * time.Second, UnschedAskBackoff: 3,
+		UnschedAskBackoffDelay: 2 * time.Second,
 		RunTime: configs.RunTime{Grace: 30 * time.Second},
 		Properties: map[string]string{
 			"priority.policy": "default", "priority.offset": "0", "preemption.policy": "default",
 			"application.sort.priority": "disabled", "application.sort.policy": "fair", "preemption.delay": "5s",
-			"quota.preemption.delay": "1m", "application.unschedasks.backoff": "3",
+			"quota.preemption.delay": "1m", "quota.percent.settle": "20s", "application.unschedasks.backoff": "3",
 			"application.unschedasks.backoff.delay": "2s", "my.own": "kept",
 		},
 	})

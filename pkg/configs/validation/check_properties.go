@@ -167,6 +167,8 @@ var uselessProperties = []struct {
 		"the partition does not enforce a max", "set preemption: {quotapreemptionenabled: true} in the partition"},
 	{configs.QuotaPreemptionDelayProperty, "quota-delay", false, isInTemplate,
 		"only the max of configured queues is enforced", ""},
+	{configs.QuotaSettleProperty, "quota-delay", false, isInTemplate,
+		"only the max of configured queues is enforced", ""},
 	{configs.ExistingLeavesProperty, "property-unused", true, isInTemplate,
 		"a leaf has no child template", "set it in the properties of the queue itself"},
 	{configs.MinRuntimeStrictProperty, "property-unused", false,

@@ -1,0 +1,124 @@
+// Package clusterquota keeps the quotas of queues that are percents in step with the registered nodes (QUO-63 to
+// QUO-69).
+//
+// The arithmetic is in package percent, the quotas in force are in package quota. It notes from the journal that they
+// may be out of date, and computes all of them once before the next decisions, whatever the number of changes. Without
+// percents it computes nothing.
+package clusterquota
+
+import (
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/quota"
+	"github.com/canopy-scheduler/canopy/pkg/quota/percent"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+)
+
+// Quotas are the effective quotas of a partition.
+type Quotas struct {
+	part     *objects.Partition
+	stale    bool             // they may differ from what the nodes and the settings say
+	some     bool             // a queue may have percents, or had some when they were computed
+	capacity resources.Vector // at the last Refresh
+	unsettle time.Time        // when nodes registered in an empty partition, or the capacity fell, the last time
+}
+
+// New returns the quotas of p, which is new.
+func New(p *objects.Partition) *Quotas {
+	q := &Quotas{part: p, stale: true, some: true}
+	objects.Attach(p, q)
+	return q
+}
+
+// Wants implements objects.Consumer: what the percents are of, and in which queues they are. A removed queue has no
+// part of a guarantee any more.
+func (*Quotas) Wants() objects.ChangeSet {
+	return 1<<objects.CapacityChanged | 1<<objects.QueueSettingsChanged | 1<<objects.QuotasChanged |
+		1<<objects.QueueStateChanged
+}
+
+// On implements objects.Consumer.
+func (q *Quotas) On(c *objects.Change) {
+	q.stale = true
+	switch c.Kind {
+	case objects.QueueSettingsChanged: // or it is new
+		most, least := c.Queue.ConfiguredQuotas()
+		q.some = q.some || most.HasPercents() || least.HasPercents()
+	case objects.CapacityChanged, objects.QuotasChanged, objects.QueueStateChanged:
+	}
+}
+
+// Stale reports whether Refresh has something to do.
+func (q *Quotas) Stale() bool { return q.stale }
+
+// Refresh puts the quotas in force that follow from the registered nodes and the settings (QUO-65). The caller must
+// call it before decisions, with times that do not decrease.
+func (q *Quotas) Refresh(now time.Time) {
+	if !q.stale {
+		return
+	}
+	if capacity := q.part.Capacity(); q.capacity.IsZero() || !capacity.Covers(q.capacity) {
+		q.unsettle = now
+	}
+	q.capacity.Difference(q.part.Capacity(), nil, nil)
+	if q.some {
+		q.apply()
+	}
+	q.stale = false
+}
+
+// apply puts the effective quotas in force that differ from the present ones.
+func (q *Quotas) apply() {
+	effective := q.compute()
+	q.some = len(effective) > 0
+	for x := range objects.EachQueue(q.part) {
+		if want := q.of(x, effective); !inForce(x, want) {
+			objects.SetEffectiveQuotas(q.part, x, want)
+		}
+	}
+}
+
+// compute returns the effective quotas of the queues whose quotas are not as they are written.
+func (q *Quotas) compute() map[*objects.Queue]percent.Quotas {
+	tree := percent.Tree[*objects.Queue]{
+		Root:       q.part.Root(),
+		Children:   func(x *objects.Queue) iter.Seq[*objects.Queue] { return x.EachChild },
+		Configured: (*objects.Queue).ConfiguredQuotas,
+		Capacity:   q.part.Amounts(q.part.Capacity()).Get,
+	}
+	return tree.Effective()
+}
+
+func (q *Quotas) of(x *objects.Queue, effective map[*objects.Queue]percent.Quotas) (want quota.Effective) {
+	want.Max, want.Guaranteed = x.ConfiguredQuotas()
+	if want.Max.HasPercents() {
+		want.SettledFrom = q.unsettle.Add(x.Settings().QuotaSettle)
+	}
+	if e, ok := effective[x]; ok {
+		want.Max, want.Guaranteed = e.Max, e.Guaranteed
+	}
+	return want
+}
+
+func inForce(x *objects.Queue, want quota.Effective) bool {
+	return want.Max.Equal(x.Max()) && want.Guaranteed.Equal(x.Guaranteed()) &&
+		want.SettledFrom.Equal(x.Quota().SettledFrom())
+}
+
+// Check implements objects.Checker: the quotas in force follow from the nodes and the settings.
+func (q *Quotas) Check(all bool) error {
+	if !all || q.stale {
+		return nil
+	}
+	effective := q.compute()
+	for x := range objects.EachQueue(q.part) {
+		if want := q.of(x, effective); !inForce(x, want) {
+			return fmt.Errorf("queue %s has the quotas %v %v: they should be %v %v", x.Path(), x.Max(), x.Guaranteed(), want.Max,
+				want.Guaranteed)
+		}
+	}
+	return nil
+}
