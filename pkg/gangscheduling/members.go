@@ -81,9 +81,21 @@ func shareOf(v, capacity resources.Vector) (share float64) {
 // many of how many asks of one shape it allows beside the others. ok is false if there is none (GAN-21).
 func BlockedTogether(a *objects.Application, members []MemberGroup) (by quota.Constraint, allowed, of int,
 	ok bool) {
+	return blockedBeside(a, members, nil)
+}
+
+// BlockedWithNodes is BlockedTogether where nodes join for percents that the members together exceed (QUO-68).
+func BlockedWithNodes(a *objects.Application, members []MemberGroup) (by quota.Constraint, ok bool) {
+	by, _, _, ok = blockedBeside(a, members, RequestedBy(members))
+	return by, ok
+}
+
+func blockedBeside(a *objects.Application, members []MemberGroup, together resources.Vector) (by quota.Constraint,
+	allowed, of int, ok bool) {
 	var placed quota.Projection
 	for _, g := range members {
-		if n, blocking := placed.Place(a.Quota(), g.Shape.Vector(), len(g.Asks)); n < len(g.Asks) {
+		n, blocking := placed.PlaceWithNodes(a.Quota(), g.Shape.Vector(), len(g.Asks), together)
+		if n < len(g.Asks) {
 			return blocking, n, len(g.Asks), true
 		}
 	}
@@ -92,14 +104,15 @@ func BlockedTogether(a *objects.Application, members []MemberGroup) (by quota.Co
 
 // FitsCapacity reports whether the cluster as a whole has enough for the members of a gang together.
 func FitsCapacity(p *objects.Partition, members []MemberGroup) bool {
-	return fitsCapacity(p, requestedBy(members))
+	return fitsCapacity(p, RequestedBy(members))
 }
 
 func fitsCapacity(p *objects.Partition, requested resources.Vector) bool {
 	return p.Root().Quota().Allows(p.Root().Allocated(), requested)
 }
 
-func requestedBy(members []MemberGroup) (sum resources.Vector) {
+// RequestedBy returns what the members request together.
+func RequestedBy(members []MemberGroup) (sum resources.Vector) {
 	for _, g := range members {
 		sum.AddTimes(g.Shape.Vector(), int64(len(g.Asks)))
 	}

@@ -22,7 +22,7 @@ type shapeCount struct {
 }
 
 func newRefusedGang(members []MemberGroup) (g refusedGang) {
-	g.requested = requestedBy(members)
+	g.requested = RequestedBy(members)
 	for _, m := range members {
 		g.shapes = append(g.shapes, shapeCount{m.Shape, len(m.Asks)})
 	}

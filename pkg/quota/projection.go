@@ -25,12 +25,19 @@ type projectedUse struct {
 // Place counts n asks of a for v each as placed, or as many as are within every constraint other than the capacity of
 // the cluster. If these are fewer, blocking is the constraint that the next one would exceed.
 func (p *Projection) Place(a *Application, v resources.Vector, n int) (placed int, blocking Constraint) {
+	return p.PlaceWithNodes(a, v, n, nil)
+}
+
+// PlaceWithNodes is Place where nodes join for requests that exceed percents: alone, what is requested together, is no
+// less than v, and a max that is a percent and less than alone in a resource does not bound that (QUO-68).
+func (p *Projection) PlaceWithNodes(a *Application, v resources.Vector, n int,
+	alone resources.Vector) (placed int, blocking Constraint) {
 	placed = n
 	for c := range a.Constraints().Each {
 		if c.kind == ClusterCapacity {
 			break
 		}
-		if within := p.within(c, a, v); within < placed {
+		if within := p.within(c, a, v, alone); within < placed {
 			placed, blocking = within, c
 		}
 	}
@@ -63,7 +70,7 @@ func (p *Projection) Add(a *Application, v resources.Vector, n int) {
 
 // within returns how many more asks of a for v each are within c; more than any number of asks if c does not bound
 // them.
-func (p *Projection) within(c Constraint, a *Application, v resources.Vector) int {
+func (p *Projection) within(c Constraint, a *Application, v, alone resources.Vector) int {
 	use := p.useOf(c)
 	if c.kind.AboutApplications() {
 		running, bound := c.Running()
@@ -76,6 +83,9 @@ func (p *Projection) within(c Constraint, a *Application, v resources.Vector) in
 	for k, requested := range v {
 		k := resources.Index(k)
 		free, _, bounded := c.Availability(k)
+		if c.kind == QueueMaxResources && c.queue.exceedsPercent(k, alone.At(k)) {
+			continue
+		}
 		if requested > 0 && bounded {
 			least = min(least, max(0, resources.SubSaturated(free, use.added.At(k)))/requested)
 		}

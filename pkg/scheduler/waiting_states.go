@@ -2,11 +2,13 @@ package scheduler
 
 import (
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/gangscheduling"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/quota"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
 // An autoscaler adds nodes for asks that their quotas allow and no node can take, and for no others. So each pending
@@ -69,7 +71,7 @@ func (c *Core) reportWaiting(now time.Time) {
 	c.waiting.last = c.waits.eachGroup(c.part, func(group *objects.AskGroup) {
 		switch {
 		case !group.Held():
-			w.reportGroup(group, group.PendingCount()-haveNode[group])
+			w.reportGroup(group, group.PendingCount()-haveNode[group], requestedAlone(c.part, group))
 		case group.WaitsForMembers(): // otherwise there are placeholders for them
 			w.reportMembers(group)
 		}
@@ -107,9 +109,10 @@ func (w *waitingEvaluation) emit() {
 	}
 }
 
-// reportGroup emits the states that have changed of the asks of a group. count is how many of them wait for a node.
-func (w *waitingEvaluation) reportGroup(group *objects.AskGroup, count int) {
-	allowed, blocked := w.allowedByQuotas(group, count)
+// reportGroup emits the states that have changed of the asks of a group. count is how many of them wait for a node,
+// alone what must be placed for one of them to be of use.
+func (w *waitingEvaluation) reportGroup(group *objects.AskGroup, count int, alone resources.Vector) {
+	allowed, blocked := w.allowedByQuotas(group, count, alone)
 	w.reportStates(group, allowed, blocked)
 }
 
@@ -147,18 +150,36 @@ func (w *waitingEvaluation) reportMembers(group *objects.AskGroup) {
 	if _, incomplete := a.Gang().Incomplete(); incomplete {
 		return
 	}
-	if by, _, _, blocked := gangscheduling.BlockedTogether(a, gangscheduling.Members(w.core.part, a)); blocked {
+	members := gangscheduling.Members(w.core.part, a)
+	if by, blocked := gangscheduling.BlockedWithNodes(a, members); blocked {
 		var v Verdict
 		v.Reason, v.Subject = constraintReason(by, false)
 		w.reportStates(group, 0, v)
 		return
 	}
-	w.reportGroup(group, group.PendingCount())
+	w.reportGroup(group, group.PendingCount(), gangscheduling.RequestedBy(members))
+}
+
+// requestedAlone returns what an ask of a group requests, or its gang if that has declared what its placeholders
+// request together: nodes help one of those only if the quotas allow all (QUO-68).
+func requestedAlone(p *objects.Partition, group *objects.AskGroup) resources.Vector {
+	v, gang, first := group.Shape().Vector(), group.Application().Gang(), group.FirstPending()
+	if gang == nil || gang.Requested().IsZero() || first == nil || !first.IsPlaceholder() {
+		return v
+	}
+	together := slices.Clone(v)
+	for k, n := range v {
+		together[k] = max(n, gang.Requested().Get(p.ResourceName(resources.Index(k))))
+	}
+	return together
 }
 
 // allowedByQuotas returns how many of the first asks of a group their quotas allow, and why not the others. count is
 // how many there are.
-func (w *waitingEvaluation) allowedByQuotas(group *objects.AskGroup, count int) (allowed int, others Verdict) {
+//
+// A percent that alone exceeds keeps no ask from a node: it grows with the nodes (QUO-68).
+func (w *waitingEvaluation) allowedByQuotas(group *objects.AskGroup, count int, alone resources.Vector) (allowed int,
+	others Verdict) {
 	a := group.Application()
 	if o, subject := w.core.operatorReason(a); o != NotPending {
 		return 0, Verdict{Reason: o, Subject: subject}
@@ -166,7 +187,7 @@ func (w *waitingEvaluation) allowedByQuotas(group *objects.AskGroup, count int) 
 	if !a.StateAwareAllows() {
 		return 0, Verdict{Reason: WaitsToStart, Subject: string(a.Queue().FirstStarting().ID())}
 	}
-	allowed, blocking := w.placed.Place(a.Quota(), group.Shape().Vector(), count)
+	allowed, blocking := w.placed.PlaceWithNodes(a.Quota(), group.Shape().Vector(), count, alone)
 	if allowed < count {
 		others.Reason, others.Subject = constraintReason(blocking, blocking.TooSmall(group.Shape()))
 	}

@@ -100,7 +100,7 @@ func shareOfCluster(c *totals, w *allocation) (share float64) {
 func (t *Twin) planTogether(a *app) (asks []*allocation, on []objects.NodeID, ok bool) {
 	c := t.total()
 	members, incomplete := t.members(c, a)
-	if incomplete || t.quotaBlocksTogether(a, members, true) {
+	if incomplete || t.quotaBlocksTogether(a, members, true, resources.Amounts{}) {
 		return nil, nil, false
 	}
 	g := &gangAssignment{t: t, c: c, nodes: t.nodesInOrder(c), used: map[objects.NodeID]resources.Amounts{}}
@@ -111,14 +111,15 @@ func (t *Twin) planTogether(a *app) (asks []*allocation, on []objects.NodeID, ok
 }
 
 // quotaBlocksTogether places member after member of a on a node without end, within the quotas; cluster: also within
-// the capacity of the cluster.
-func (t *Twin) quotaBlocksTogether(a *app, members []*allocation, cluster bool) (blocked bool) {
+// the capacity of the cluster. Percents that alone exceeds do not count.
+func (t *Twin) quotaBlocksTogether(a *app, members []*allocation, cluster bool,
+	alone resources.Amounts) (blocked bool) {
 	after := t.total()
 	askedAgain := a.askedAgain
 	defer func() { a.askedAgain = askedAgain }()
 	for _, w := range members {
 		_, limited := t.limitObstacle(after, w)
-		if limited || !t.withinMax(after, w) || cluster && !t.withinQuota(after, w) {
+		if limited || !t.withinMax(after, w, alone) || cluster && !t.withinQuota(after, w) {
 			return true
 		}
 		t.countAsPlaced(after, w)

@@ -82,7 +82,7 @@ func (t *Twin) refuseReservation(w *allocation) {
 func (t *Twin) gangNodes(a *app) (on []objects.NodeID, refused *allocation) {
 	c := t.total()
 	members, _ := t.members(c, a)
-	if t.quotaBlocksTogether(a, members, false) || !t.applicationMayStart(c, members[0]) {
+	if t.quotaBlocksTogether(a, members, false, resources.Amounts{}) || !t.applicationMayStart(c, members[0]) {
 		return nil, nil
 	}
 	used := map[objects.NodeID]resources.Amounts{}
@@ -172,7 +172,7 @@ func (t *Twin) reserveTogether(a *app, on []objects.NodeID) (changed bool) {
 func (t *Twin) gangFitsReserved(c *totals) bool {
 	members := t.byShape(c, t.reservedTogether())
 	a := t.app(members[0].ask.App)
-	if !t.applicationMayStart(c, members[0]) || t.quotaBlocksTogether(a, members, true) {
+	if !t.applicationMayStart(c, members[0]) || t.quotaBlocksTogether(a, members, true, resources.Amounts{}) {
 		return false
 	}
 	for _, n := range t.nodes {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -53,18 +54,26 @@ func (t *Twin) reportWaiting() {
 		if w.nominated != "" || t.replaces(w) != nil || t.heldBack(w) && !together {
 			continue
 		}
-		blocked := false
-		if a := t.app(w.ask.App); together {
+		blocked, alone := false, w.ask.Amounts
+		a := t.app(w.ask.App)
+		if isStandIn(w) {
+			alone = larger(alone, a.gang.Requested)
+		}
+		if together {
 			members, incomplete := t.members(now, a)
 			if incomplete {
 				continue
 			}
-			blocked = t.quotaBlocksTogether(a, members, false)
+			alone = resources.Amounts{}
+			for _, x := range members {
+				alone = alone.Add(x.ask.Amounts)
+			}
+			blocked = t.quotaBlocksTogether(a, members, false, alone)
 		}
 		_, limited := t.limitObstacle(after, w)
 		state := objects.WaitFailed
 		switch {
-		case blocked || limited || !t.applicationMayStart(now, w) || !t.withinMax(after, w):
+		case blocked || limited || !t.applicationMayStart(now, w) || !t.withinMax(after, w, alone):
 			state = objects.WaitSkipped
 		default:
 			place(w)
@@ -95,14 +104,28 @@ func (t *Twin) countAsPlaced(c *totals, w *allocation) {
 	}
 }
 
-// withinMax checks the max of every queue; root, which is the cluster, has none.
-func (t *Twin) withinMax(c *totals, w *allocation) bool {
+// withinMax checks the max of every queue; root, which is the cluster, has none. A percent that alone exceeds does not
+// count (QUO-68).
+func (t *Twin) withinMax(c *totals, w *allocation, alone resources.Amounts) bool {
 	for _, q := range t.pathQueues(t.app(w.ask.App).leaf)[1:] {
-		if !q.conf.Max.Headroom(c.allocated[q.path]).Allows(w.ask.Amounts) {
-			return false
+		for name, most := range q.max().All() {
+			_, percent := q.conf.Max.Percent(name)
+			if left := most - c.allocated[q.path].Get(name); w.ask.Amounts.Get(name) > max(0, left) &&
+				!(percent && alone.Get(name) > most) {
+				return false
+			}
 		}
 	}
 	return true
+}
+
+// larger returns the larger quantity of each resource.
+func larger(a, b resources.Amounts) resources.Amounts {
+	out := a.Map()
+	for name, n := range b.All() {
+		out[name] = max(out[name], n)
+	}
+	return resources.FromMap(out)
 }
 
 // allAsksByGroup returns all pending asks in selection order; those of a group are together, at the place of the first.
