@@ -72,17 +72,17 @@ func (q *Quotas) Refresh(now time.Time) {
 
 // apply puts the effective quotas in force that differ from the present ones.
 func (q *Quotas) apply() {
-	effective := q.compute()
-	q.some = len(effective) > 0
-	for x := range objects.EachQueue(q.part) {
-		if want := q.of(x, effective); !inForce(x, want) {
-			objects.SetEffectiveQuotas(q.part, x, want)
+	all, some := q.compute()
+	for i := range all {
+		if want := q.wanted(&all[i]); !inForce(all[i].Queue, want) {
+			objects.SetEffectiveQuotas(q.part, all[i].Queue, want)
 		}
 	}
+	q.some = some
 }
 
-// compute returns the effective quotas of the queues whose quotas are not as they are written.
-func (q *Quotas) compute() map[*objects.Queue]percent.Quotas {
+// compute returns the effective quotas of all queues but root.
+func (q *Quotas) compute() (all []percent.Quotas[*objects.Queue], some bool) {
 	tree := percent.Tree[*objects.Queue]{
 		Root:       q.part.Root(),
 		Children:   func(x *objects.Queue) iter.Seq[*objects.Queue] { return x.EachChild },
@@ -92,13 +92,11 @@ func (q *Quotas) compute() map[*objects.Queue]percent.Quotas {
 	return tree.Effective()
 }
 
-func (q *Quotas) of(x *objects.Queue, effective map[*objects.Queue]percent.Quotas) (want quota.Effective) {
-	want.Max, want.Guaranteed = x.ConfiguredQuotas()
-	if want.Max.HasPercents() {
-		want.SettledFrom = q.unsettle.Add(x.Settings().QuotaSettle)
-	}
-	if e, ok := effective[x]; ok {
-		want.Max, want.Guaranteed = e.Max, e.Guaranteed
+// wanted returns the quotas that are to be in force in a queue.
+func (q *Quotas) wanted(x *percent.Quotas[*objects.Queue]) quota.Effective {
+	want := quota.Effective{Max: x.Max, Guaranteed: x.Guaranteed}
+	if most, _ := x.Queue.ConfiguredQuotas(); most.HasPercents() {
+		want.SettledFrom = q.unsettle.Add(x.Queue.Settings().QuotaSettle)
 	}
 	return want
 }
@@ -113,9 +111,9 @@ func (q *Quotas) Check(all bool) error {
 	if !all || q.stale {
 		return nil
 	}
-	effective := q.compute()
-	for x := range objects.EachQueue(q.part) {
-		if want := q.of(x, effective); !inForce(x, want) {
+	quotas, _ := q.compute()
+	for i := range quotas {
+		if x, want := quotas[i].Queue, q.wanted(&quotas[i]); !inForce(x, want) {
 			return fmt.Errorf("queue %s has the quotas %v %v: they should be %v %v", x.Path(), x.Max(), x.Guaranteed(), want.Max,
 				want.Guaranteed)
 		}

@@ -6,195 +6,241 @@ package percent
 
 import (
 	"iter"
+	"maps"
 	"math/big"
+	"math/bits"
+	"slices"
 
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
 // Tree is a tree of queues with their configured quotas.
-type Tree[Q comparable] struct {
+type Tree[Q any] struct {
 	Root     Q
 	Children func(Q) iter.Seq[Q] // the queues directly below, in any order
-	// Configured returns the max and the guarantee of a queue as they are written; root has none.
+	// Configured returns the max and the guarantee of a queue as they are written; those of root do not count.
 	Configured func(Q) (resources.Limit, resources.Guarantee)
 	// Capacity returns what all registered nodes have of a resource, cordoned ones included; at least 0.
 	Capacity func(resource string) resources.Quantity
 }
 
 // Quotas are the effective quotas of a queue: without percents.
-type Quotas struct {
+type Quotas[Q any] struct {
+	Queue      Q
 	Max        resources.Limit
 	Guaranteed resources.Guarantee
-	// Reduced has the guaranteed quantities that were scaled down, by resource, as they would be otherwise; nil: none.
-	Reduced map[string]resources.Quantity
+	Reduced    []Reduced // the guaranteed quantities that were scaled down, by resource; nil: none
+}
+
+// Reduced is a guaranteed quantity that was scaled down (QUO-66).
+type Reduced struct {
+	Resource string
+	From, To resources.Quantity
+}
+
+// Effective returns the effective quotas of each queue below root, in the order of the tree, a queue before those below
+// it. some reports whether a queue has percents: otherwise all quotas are as they are written.
+func (t *Tree[Q]) Effective() (all []Quotas[Q], some bool) {
+	e := evaluation[Q]{tree: t}
+	e.add(t.Root, 0)
+	e.evaluate()
+	all = make([]Quotas[Q], 0, len(e.queues)-1)
+	for i := 1; i < len(e.queues); i++ {
+		all = append(all, e.quotasOf(i))
+	}
+	return all, len(e.resources) > 0
+}
+
+// evaluation is one computation of all quotas.
+type evaluation[Q any] struct {
+	tree      *Tree[Q]
+	queues    []queue[Q]        // root first, each behind the one above it
+	resources []*resourceQuotas // of one kind of quota and one resource
+}
+
+// queue is a queue of an evaluation.
+type queue[Q any] struct {
+	queue      Q
+	above      int // index of the queue above; 0: root
+	max        resources.Limit
+	guaranteed resources.Guarantee
+}
+
+func (e *evaluation[Q]) add(q Q, above int) {
+	at := len(e.queues)
+	most, least := e.tree.Configured(q)
+	e.queues = append(e.queues, queue[Q]{q, above, most, least})
+	for child := range e.tree.Children(q) {
+		e.add(child, at)
+	}
 }
 
 // kind is one of the two quotas.
-type kind int
+type kind bool
 
 const (
-	ofMax kind = iota
-	ofGuaranteed
+	ofMax        kind = false
+	ofGuaranteed kind = true
 )
 
-// draft has the effective quantities of a queue by resource, as far as they differ from the written ones.
-type draft struct {
-	quantities [2]map[string]resources.Quantity // by kind
-	reduced    map[string]resources.Quantity
+// written returns what a queue has of a resource; the quantity is that without a percent. ok is false if it does not
+// name the resource.
+func (q *queue[Q]) written(k kind, name string) (p resources.Percent, n resources.Quantity, ok bool) {
+	if k == ofMax {
+		if p, ok = q.max.Percent(name); !ok {
+			n, ok = q.max.Get(name)
+		}
+		return p, n, ok
+	}
+	if p, ok = q.guaranteed.Percent(name); !ok {
+		n, ok = q.guaranteed.Get(name)
+	}
+	return p, n, ok
 }
 
-// Effective returns the effective quotas of every queue with percents, and of those whose guarantee is scaled down. The
-// quotas of the others are as they are written.
-func (t *Tree[Q]) Effective() map[Q]Quotas {
-	e := evaluation[Q]{tree: t, drafts: map[Q]*draft{}}
-	for k, names := range e.percentNames(t.Root, [2]map[string]bool{{}, {}}) {
-		for name := range names {
-			e.kind, e.name = kind(k), name
-			e.divide(t.Root, t.Capacity(name))
+// evaluate computes the quantities of each resource of which some queue has a percent.
+func (e *evaluation[Q]) evaluate() {
+	names := map[kind]map[string]bool{ofMax: {}, ofGuaranteed: {}}
+	for i := range e.queues[1:] {
+		for name := range e.queues[1+i].max.Percents() {
+			names[ofMax][name] = true
+		}
+		for name := range e.queues[1+i].guaranteed.Percents() {
+			names[ofGuaranteed][name] = true
 		}
 	}
-	out := make(map[Q]Quotas, len(e.drafts))
-	for q, d := range e.drafts {
-		most, least := t.Configured(q)
-		out[q] = Quotas{d.max(most), d.guaranteed(least), d.reduced}
+	for _, k := range []kind{ofMax, ofGuaranteed} {
+		for _, name := range slices.Sorted(maps.Keys(names[k])) {
+			e.resources = append(e.resources, e.divide(k, name))
+		}
+	}
+}
+
+// resourceQuotas has the quotas of one kind and one resource, by index of the queue.
+type resourceQuotas struct {
+	kind  kind
+	name  string
+	parts []part
+}
+
+// part is what a queue has of its base: of the nearest queue above that names the resource, or of the nodes.
+type part struct {
+	named bool
+	base  int // index of the base; 0: the nodes
+	level int // of bases; 0: the nodes
+	whole resources.Quantity
+	n     resources.Quantity // whole, or less if that was scaled down
+
+	// of all parts of which this one is the base
+	sum     sum
+	percent bool // one of them is a percent
+}
+
+// divide computes the quotas level by level: what a queue has is final before those of which it is the base (QUO-64).
+func (e *evaluation[Q]) divide(k kind, name string) *resourceQuotas {
+	r := &resourceQuotas{k, name, make([]part, len(e.queues))}
+	r.parts[0].n = e.tree.Capacity(name)
+	levels := 0
+	for i := 1; i < len(e.queues); i++ {
+		x, above := &r.parts[i], e.queues[i].above
+		_, _, x.named = e.queues[i].written(k, name)
+		x.base = above
+		if above > 0 && !r.parts[above].named {
+			x.base = r.parts[above].base
+		}
+		x.level = r.parts[x.base].level + 1
+		levels = max(levels, x.level)
+	}
+	for level := 1; level <= levels; level++ {
+		e.divideLevel(r, level)
+	}
+	return r
+}
+
+func (e *evaluation[Q]) divideLevel(r *resourceQuotas, level int) {
+	for i := 1; i < len(r.parts); i++ {
+		x := &r.parts[i]
+		if !x.named || x.level != level {
+			continue
+		}
+		base := &r.parts[x.base]
+		p, n, _ := e.queues[i].written(r.kind, r.name)
+		if p > 0 {
+			n, base.percent = p.Of(base.n), true
+		}
+		x.whole, x.n = n, n
+		base.sum.add(n)
+	}
+	if r.kind == ofMax {
+		return
+	}
+	for i := range r.parts {
+		if x := &r.parts[i]; x.named && x.level == level {
+			x.scale(&r.parts[x.base])
+		}
+	}
+}
+
+// scale reduces x in proportion, rounded down, if the parts of base are more than it together and one of them is a
+// percent: what is written everywhere was checked when it was read (QUO-66).
+func (x *part) scale(base *part) {
+	if base.percent && base.sum.exceeds(base.n) {
+		x.n = base.sum.share(x.n, base.n)
+	}
+}
+
+// sum is a sum of quantities, none negative, in 128 bits.
+type sum struct{ high, low uint64 }
+
+func (s *sum) add(n resources.Quantity) {
+	var carry uint64
+	s.low, carry = bits.Add64(s.low, uint64(n), 0)
+	s.high += carry
+}
+
+func (s *sum) exceeds(n resources.Quantity) bool { return s.high > 0 || s.low > uint64(n) }
+
+// share returns n of s in proportion to what total is of s, rounded down. n and total must not exceed s.
+func (s *sum) share(n, total resources.Quantity) resources.Quantity {
+	high, low := bits.Mul64(uint64(n), uint64(total))
+	if s.high == 0 { // high is less than s.low, as total is less than 2^63
+		part, _ := bits.Div64(high, low, s.low)
+		return resources.Quantity(part)
+	}
+	return resources.Quantity(new(big.Int).Quo(bigOf(high, low), bigOf(s.high, s.low)).Int64())
+}
+
+func bigOf(high, low uint64) *big.Int {
+	x := new(big.Int).SetUint64(high)
+	return x.Add(x.Lsh(x, 64), new(big.Int).SetUint64(low))
+}
+
+// quotasOf returns the quotas of the queue at index i.
+func (e *evaluation[Q]) quotasOf(i int) Quotas[Q] {
+	q := &e.queues[i]
+	out := Quotas[Q]{Queue: q.queue, Max: q.max, Guaranteed: q.guaranteed}
+	for _, r := range e.resources {
+		if x := &r.parts[i]; x.n != x.whole {
+			out.Reduced = append(out.Reduced, Reduced{r.name, x.whole, x.n})
+		}
+	}
+	if q.max.HasPercents() {
+		out.Max = q.max.Effective(func(name string) resources.Quantity { return e.quantity(i, ofMax, name) })
+	}
+	if q.guaranteed.HasPercents() || len(out.Reduced) > 0 {
+		out.Guaranteed = q.guaranteed.Effective(func(name string) resources.Quantity {
+			return e.quantity(i, ofGuaranteed, name)
+		})
 	}
 	return out
 }
 
-func (d *draft) max(l resources.Limit) resources.Limit {
-	return l.Effective(func(name string) resources.Quantity {
-		if n, ok := d.quantities[ofMax][name]; ok {
-			return n
-		}
-		n, _ := l.Get(name)
-		return n
-	})
-}
-
-func (d *draft) guaranteed(g resources.Guarantee) resources.Guarantee {
-	return g.Effective(func(name string) resources.Quantity {
-		if n, ok := d.quantities[ofGuaranteed][name]; ok {
-			return n
-		}
-		n, _ := g.Get(name)
-		return n
-	})
-}
-
-// evaluation computes one kind of quota of one resource after the other.
-type evaluation[Q comparable] struct {
-	tree   *Tree[Q]
-	drafts map[Q]*draft
-	kind   kind
-	name   string
-}
-
-// percentNames adds the resources of which a queue in or below q has a percent, by kind.
-func (e *evaluation[Q]) percentNames(q Q, names [2]map[string]bool) [2]map[string]bool {
-	most, least := e.tree.Configured(q)
-	for name := range most.Percents() {
-		names[ofMax][name] = true
-	}
-	for name := range least.Percents() {
-		names[ofGuaranteed][name] = true
-	}
-	for child := range e.tree.Children(q) {
-		e.percentNames(child, names)
-	}
-	return names
-}
-
-// part is what a queue has of the base: the nearest queue above that names the resource, or the nodes.
-type part[Q comparable] struct {
-	queue   Q
-	n       resources.Quantity
-	percent bool
-}
-
-// divide sets the quantities of the queues below q, of which base is the quantity: first of those whose base it is, as
-// no queue between names the resource, then below each of them (QUO-64).
-func (e *evaluation[Q]) divide(q Q, base resources.Quantity) {
-	parts := e.partsBelow(q, base, nil)
-	if e.kind == ofGuaranteed {
-		e.scale(parts, base)
-	}
-	for _, x := range parts {
-		if written, ok := e.written(x.queue); !ok || written != x.n {
-			e.draft(x.queue).set(e.kind, e.name, x.n)
-		}
-		e.divide(x.queue, x.n)
-	}
-}
-
-func (e *evaluation[Q]) partsBelow(q Q, base resources.Quantity, parts []part[Q]) []part[Q] {
-	for child := range e.tree.Children(q) {
-		if p, ok := e.percent(child); ok {
-			parts = append(parts, part[Q]{child, p.Of(base), true})
-		} else if n, ok := e.written(child); ok {
-			parts = append(parts, part[Q]{child, n, false})
-		} else {
-			parts = e.partsBelow(child, base, parts)
+func (e *evaluation[Q]) quantity(i int, k kind, name string) resources.Quantity {
+	for _, r := range e.resources {
+		if r.kind == k && r.name == name {
+			return r.parts[i].n
 		}
 	}
-	return parts
-}
-
-// scale reduces parts that are more than base together in proportion, rounded down, if one of them is a percent: what
-// is written everywhere was checked when it was read (QUO-66).
-func (e *evaluation[Q]) scale(parts []part[Q], base resources.Quantity) {
-	sum, some := new(big.Int), false
-	for _, x := range parts {
-		sum.Add(sum, big.NewInt(int64(x.n)))
-		some = some || x.percent
-	}
-	total := big.NewInt(int64(base))
-	if !some || sum.Cmp(total) <= 0 {
-		return
-	}
-	product := new(big.Int)
-	for i := range parts {
-		x := &parts[i]
-		product.Mul(big.NewInt(int64(x.n)), total)
-		reduced := resources.Quantity(product.Quo(product, sum).Int64())
-		if reduced < x.n {
-			d := e.draft(x.queue)
-			if d.reduced == nil {
-				d.reduced = map[string]resources.Quantity{}
-			}
-			d.reduced[e.name] = x.n
-		}
-		x.n = reduced
-	}
-}
-
-func (e *evaluation[Q]) draft(q Q) *draft {
-	d := e.drafts[q]
-	if d == nil {
-		d = &draft{}
-		e.drafts[q] = d
-	}
-	return d
-}
-
-func (d *draft) set(k kind, name string, n resources.Quantity) {
-	if d.quantities[k] == nil {
-		d.quantities[k] = map[string]resources.Quantity{}
-	}
-	d.quantities[k][name] = n
-}
-
-func (e *evaluation[Q]) percent(q Q) (resources.Percent, bool) {
-	most, least := e.tree.Configured(q)
-	if e.kind == ofMax {
-		return most.Percent(e.name)
-	}
-	return least.Percent(e.name)
-}
-
-func (e *evaluation[Q]) written(q Q) (resources.Quantity, bool) {
-	most, least := e.tree.Configured(q)
-	if e.kind == ofMax {
-		return most.Get(e.name)
-	}
-	return least.Get(e.name)
+	_, n, _ := e.queues[i].written(k, name)
+	return n
 }

@@ -3,6 +3,8 @@ package percent
 import (
 	"fmt"
 	"iter"
+	"math"
+	"math/big"
 	"slices"
 	"strings"
 	"testing"
@@ -13,14 +15,14 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// queue is a queue of tests, with quotas of one resource.
-type queue struct {
+// testQueue is a queue of tests, with quotas of one resource.
+type testQueue struct {
 	path            string
 	max, guaranteed string // a quantity or a percent; empty: it names no resource
-	children        []*queue
+	children        []*testQueue
 }
 
-func (q *queue) configured() (resources.Limit, resources.Guarantee) {
+func (q *testQueue) configured() (resources.Limit, resources.Guarantee) {
 	read := func(text string) (m map[string]resources.Quantity, p map[string]resources.Percent) {
 		if text == "" {
 			return nil, nil
@@ -39,21 +41,23 @@ func (q *queue) configured() (resources.Limit, resources.Guarantee) {
 	return resources.LimitFromMap(n).WithPercents(p), resources.GuaranteeFromMap(m).WithPercents(o)
 }
 
-func effective(root *queue, capacity resources.Quantity) map[*queue]Quotas {
-	t := Tree[*queue]{
-		Root: root, Children: func(q *queue) iter.Seq[*queue] { return slices.Values(q.children) },
-		Configured: (*queue).configured,
+func effective(root *testQueue, capacity resources.Quantity) map[*testQueue]Quotas[*testQueue] {
+	t := Tree[*testQueue]{
+		Root: root, Children: func(q *testQueue) iter.Seq[*testQueue] { return slices.Values(q.children) },
+		Configured: (*testQueue).configured,
 		Capacity:   func(string) resources.Quantity { return capacity },
 	}
-	return t.Effective()
+	out := map[*testQueue]Quotas[*testQueue]{}
+	all, _ := t.Effective()
+	for _, q := range all {
+		out[q.Queue] = q
+	}
+	return out
 }
 
-// inForce returns the quotas of q, effective or as written. Missing ones are -1.
-func inForce(all map[*queue]Quotas, q *queue) (most, least resources.Quantity) {
-	e, ok := all[q]
-	if !ok {
-		e.Max, e.Guaranteed = q.configured()
-	}
+// inForce returns the quotas of q. Missing ones are -1.
+func inForce(all map[*testQueue]Quotas[*testQueue], q *testQueue) (most, least resources.Quantity) {
+	e := all[q]
 	most, least = -1, -1
 	if n, ok := e.Max.Get("gpu"); ok {
 		most = n
@@ -84,11 +88,11 @@ func TestEffective(t *testing.T) {
 			"a 10 -1, a.b -1 40, a.c -1 40, d -1 20"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			root, byPath := &queue{}, map[string]*queue{}
-			var order []*queue
+			root, byPath := &testQueue{}, map[string]*testQueue{}
+			var order []*testQueue
 			for _, line := range strings.Split(c.queues, ", ") {
 				f := strings.Fields(strings.ReplaceAll(line, " -", " "+none))
-				q := &queue{path: f[0], max: strings.Trim(f[1], none), guaranteed: strings.Trim(f[2], none)}
+				q := &testQueue{path: f[0], max: strings.Trim(f[1], none), guaranteed: strings.Trim(f[2], none)}
 				above := root
 				if i := strings.LastIndex(q.path, "."); i > 0 {
 					above = byPath[q.path[:i]]
@@ -111,11 +115,11 @@ func TestEffective(t *testing.T) {
 const none = "_"
 
 // drawTree draws a tree with quantities and percents at random.
-func drawTree(t *rapid.T, depth int) *queue {
+func drawTree(t *rapid.T, depth int) *testQueue {
 	quota := rapid.OneOf(rapid.Just(""), rapid.Just(""), rapid.Map(rapid.IntRange(0, 50), func(n int) string {
 		return fmt.Sprint(n)
 	}), rapid.Map(rapid.IntRange(1, 10000), func(n int) string { return resources.Percent(n).String() }))
-	q := &queue{max: quota.Draw(t, "max"), guaranteed: quota.Draw(t, "guaranteed")}
+	q := &testQueue{max: quota.Draw(t, "max"), guaranteed: quota.Draw(t, "guaranteed")}
 	for range rapid.IntRange(0, depth).Draw(t, "children") {
 		q.children = append(q.children, drawTree(t, depth-1))
 	}
@@ -129,12 +133,12 @@ func TestEffective_Laws(t *testing.T) {
 		root.max, root.guaranteed = "", ""
 		n := resources.Quantity(rapid.Int64Range(0, 200).Draw(t, "capacity"))
 		all, more := effective(root, n), effective(root, 2*n)
-		var walk func(q *queue, most, least resources.Quantity)
-		walk = func(q *queue, most, least resources.Quantity) {
+		var walk func(q *testQueue, most, least resources.Quantity)
+		walk = func(q *testQueue, most, least resources.Quantity) {
 			var sum resources.Quantity
 			some := false
-			var claims func(*queue)
-			claims = func(q *queue) {
+			var claims func(*testQueue)
+			claims = func(q *testQueue) {
 				for _, c := range q.children {
 					if c.guaranteed == "" {
 						claims(c)
@@ -165,5 +169,27 @@ func TestEffective_Laws(t *testing.T) {
 			}
 		}
 		walk(root, n, n)
+	})
+}
+
+// The sum of what is scaled down may have more than 64 bits.
+func TestSum_Laws(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		all := rapid.SliceOfN(rapid.Int64Range(0, math.MaxInt64), 1, 8).Draw(t, "quantities")
+		var s sum
+		whole := new(big.Int)
+		for _, n := range all {
+			s.add(resources.Quantity(n))
+			whole.Add(whole, big.NewInt(n))
+		}
+		total := resources.Quantity(rapid.Int64Range(0, math.MaxInt64).Draw(t, "total"))
+		assert.Equal(t, s.exceeds(total), whole.Cmp(big.NewInt(int64(total))) > 0)
+		if !s.exceeds(total) {
+			return
+		}
+		for _, n := range all {
+			want := new(big.Int).Mul(big.NewInt(n), big.NewInt(int64(total)))
+			assert.Equal(t, int64(s.share(resources.Quantity(n), total)), want.Quo(want, whole).Int64())
+		}
 	})
 }
