@@ -60,10 +60,11 @@ func (q *Quotas) Refresh(now time.Time) {
 	if !q.stale {
 		return
 	}
-	if capacity := q.part.Capacity(); q.capacity.IsZero() || !capacity.Covers(q.capacity) {
+	capacity := q.part.Capacity()
+	if q.capacity.IsZero() && !capacity.IsZero() || !capacity.Covers(q.capacity) {
 		q.unsettle = now
 	}
-	q.capacity.Difference(q.part.Capacity(), nil, nil)
+	q.capacity.Difference(capacity, nil, nil)
 	if q.some {
 		q.apply()
 	}
@@ -94,7 +95,7 @@ func (q *Quotas) compute() (all []percent.Quotas[*objects.Queue], some bool) {
 
 // wanted returns the quotas that are to be in force in a queue.
 func (q *Quotas) wanted(x *percent.Quotas[*objects.Queue]) quota.Effective {
-	want := quota.Effective{Max: x.Max, Guaranteed: x.Guaranteed}
+	want := quota.Effective{Max: x.Max, Guaranteed: x.Guaranteed, Reduced: len(x.Reduced) > 0}
 	if most, _ := x.Queue.ConfiguredQuotas(); most.HasPercents() {
 		want.SettledFrom = q.unsettle.Add(x.Queue.Settings().QuotaSettle)
 	}
@@ -103,7 +104,7 @@ func (q *Quotas) wanted(x *percent.Quotas[*objects.Queue]) quota.Effective {
 
 func inForce(x *objects.Queue, want quota.Effective) bool {
 	return want.Max.Equal(x.Max()) && want.Guaranteed.Equal(x.Guaranteed()) &&
-		want.SettledFrom.Equal(x.Quota().SettledFrom())
+		want.SettledFrom.Equal(x.Quota().SettledFrom()) && want.Reduced == x.GuaranteeReduced()
 }
 
 // Check implements objects.Checker: the quotas in force follow from the nodes and the settings.

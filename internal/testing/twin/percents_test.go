@@ -40,7 +40,7 @@ func (q *queue) guaranteed() resources.Guarantee {
 // followNodes puts the quotas in force that follow from the nodes.
 func (t *Twin) followNodes() {
 	capacity := t.total().capacity
-	if t.lastCapacity.IsZero() || !capacity.Covers(t.lastCapacity) {
+	if t.lastCapacity.IsZero() && !capacity.IsZero() || !capacity.Covers(t.lastCapacity) {
 		t.unsettled = t.now
 	}
 	t.lastCapacity = capacity
