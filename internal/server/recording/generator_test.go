@@ -99,6 +99,19 @@ func (g generator) quantities() map[string]resources.Quantity {
 	return m
 }
 
+// quota generates quantities, and percents of other resources.
+func (g generator) quota() (map[string]resources.Quantity, map[string]resources.Percent) {
+	written, percents := map[string]resources.Quantity{}, map[string]resources.Percent{}
+	for name, n := range g.quantities() {
+		if g.IntN(2) == 0 {
+			percents[name] = resources.Percent(1 + g.IntN(int(resources.AllPercent)))
+		} else {
+			written[name] = max(n, -(n + 1)) // quotas are not negative
+		}
+	}
+	return written, percents
+}
+
 func (g generator) label() string { return string(rune('a' + g.IntN(26))) }
 
 var opaqueValues = map[reflect.Type]func(g generator) any{
@@ -108,8 +121,14 @@ var opaqueValues = map[reflect.Type]func(g generator) any{
 		}
 		return resources.Amounts{}
 	},
-	reflect.TypeFor[resources.Limit]():     func(g generator) any { return resources.LimitFromMap(g.quantities()) },
-	reflect.TypeFor[resources.Guarantee](): func(g generator) any { return resources.GuaranteeFromMap(g.quantities()) },
+	reflect.TypeFor[resources.Limit](): func(g generator) any {
+		written, percents := g.quota()
+		return resources.LimitFromMap(written).WithPercents(percents)
+	},
+	reflect.TypeFor[resources.Guarantee](): func(g generator) any {
+		written, percents := g.quota()
+		return resources.GuaranteeFromMap(written).WithPercents(percents)
+	},
 	reflect.TypeFor[time.Time](): func(g generator) any {
 		if g.IntN(4) == 0 {
 			return time.Time{}

@@ -1,6 +1,8 @@
 package recording
 
 import (
+	"iter"
+	"maps"
 	"reflect"
 	"regexp"
 	"time"
@@ -22,9 +24,19 @@ func (s codecSet) opaque(t reflect.Type, c *valueCodec) bool {
 		converted(s, c, resources.Amounts.Map, always(resources.FromMap))
 		c.append = appendAmounts
 	case reflect.TypeFor[resources.Limit]():
-		converted(s, c, resources.Limit.Map, always(resources.LimitFromMap))
+		converted(s, c, func(l resources.Limit) map[string]resources.Quantity {
+			return withNegativePercents(l.Map(), l.Percents())
+		}, always(func(m map[string]resources.Quantity) resources.Limit {
+			percents := takeNegative(m)
+			return resources.LimitFromMap(m).WithPercents(percents)
+		}))
 	case reflect.TypeFor[resources.Guarantee]():
-		converted(s, c, resources.Guarantee.Map, always(resources.GuaranteeFromMap))
+		converted(s, c, func(g resources.Guarantee) map[string]resources.Quantity {
+			return withNegativePercents(g.Map(), g.Percents())
+		}, always(func(m map[string]resources.Quantity) resources.Guarantee {
+			percents := takeNegative(m)
+			return resources.GuaranteeFromMap(m).WithPercents(percents)
+		}))
 	case reflect.TypeFor[time.Time](): // a replay has times in UTC
 		converted(s, c, func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }, parseTime)
 	case reflect.TypeFor[time.Duration]():
@@ -42,6 +54,29 @@ func (s codecSet) opaque(t reflect.Type, c *valueCodec) bool {
 		return false
 	}
 	return true
+}
+
+// withNegativePercents adds percents to the quantities of a quota, which are never negative, as negative ones: so the
+// format of a quota stays.
+func withNegativePercents(m map[string]resources.Quantity,
+	percents iter.Seq2[string, resources.Percent]) map[string]resources.Quantity {
+	for name, p := range percents {
+		m[name] = -resources.Quantity(p)
+	}
+	return m
+}
+
+// takeNegative removes the percents that withNegativePercents has added, and returns them.
+func takeNegative(m map[string]resources.Quantity) map[string]resources.Percent {
+	percents := map[string]resources.Percent{}
+	maps.DeleteFunc(m, func(name string, n resources.Quantity) bool {
+		if n < 0 && n >= -resources.Quantity(resources.AllPercent) {
+			percents[name] = resources.Percent(-n)
+			return true
+		}
+		return false
+	})
+	return percents
 }
 
 // appendAmounts is the same without a map: each ask has some.

@@ -64,6 +64,7 @@ func (s *diffQueue) computeValues(yield func()) {
 	v.put("adminacl", q.AdminACL.String())
 	s.effectiveMax = s.effectiveMax.Tighten(q.Max)
 	v.putLimit("max ", s.effectiveMax)
+	v.putPercents("max ", q.Max.Percents())
 	v.putLimit("own max ", q.Max)
 	v.putGuarantee("guaranteed ", q.Guaranteed)
 	v.putCount("maxapplications", q.MaxApplications)

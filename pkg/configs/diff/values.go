@@ -2,6 +2,7 @@ package diff
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -33,12 +34,20 @@ func (v values) putLimit(prefix string, l resources.Limit) {
 	for name, n := range l.All() {
 		v.putQuantity(prefix, name, n)
 	}
+	v.putPercents(prefix, l.Percents())
+}
+
+func (v values) putPercents(prefix string, percents iter.Seq2[string, resources.Percent]) {
+	for name, p := range percents {
+		v.put(prefix+name, p.String())
+	}
 }
 
 func (v values) putGuarantee(prefix string, g resources.Guarantee) {
 	for name, n := range g.All() {
 		v.putQuantity(prefix, name, n)
 	}
+	v.putPercents(prefix, g.Percents())
 }
 
 func (v values) putCount(name string, n uint64) {
