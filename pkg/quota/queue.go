@@ -122,6 +122,7 @@ type Effective struct {
 	Max         resources.Limit
 	Guaranteed  resources.Guarantee
 	SettledFrom time.Time // no max with percents is enforced before (QUO-69)
+	Reduced     bool      // the guarantee was scaled down (QUO-66)
 }
 
 // SetPercents records the resources of which the max of q is a percent. Requires: Configure was called with their

@@ -9,8 +9,8 @@ import (
 // Limit holds the largest quantity of each resource that may be used. The zero value limits nothing: a missing name is
 // unlimited, a name with zero forbids the resource (QUO-2). Values are immutable.
 type Limit struct {
-	e        []entry // sorted by name, zeroes are kept
-	percents percents
+	e        []entry   // sorted by name, zeroes are kept
+	percents *percents // nil: none
 }
 
 // LimitFromMap copies m, zeroes included.
@@ -23,11 +23,11 @@ func (l Limit) Get(name string) (n Quantity, ok bool) { return find(l.e, name) }
 func (l Limit) All() iter.Seq2[string, Quantity] { return all(l.e) }
 
 // IsUnlimited reports whether l limits no resource.
-func (l Limit) IsUnlimited() bool { return len(l.e)+len(l.percents) == 0 }
+func (l Limit) IsUnlimited() bool { return len(l.e) == 0 && l.percents == nil }
 
 // Equal reports whether l and m have the same names, quantities and percents.
 func (l Limit) Equal(m Limit) bool {
-	return slices.Equal(l.e, m.e) && slices.Equal(l.percents, m.percents)
+	return slices.Equal(l.e, m.e) && l.percents.equal(m.percents)
 }
 
 // Headroom returns l less used, which may be negative. Resources that l does not name stay unlimited.
@@ -73,8 +73,8 @@ func (l Limit) String() string {
 // is not the same as a missing name: the fair share then counts the queue as fully served once it uses any (ORD-18),
 // and the queues below may not be guaranteed any (QUO-18). Values are immutable.
 type Guarantee struct {
-	e        []entry // sorted by name, zeroes are kept
-	percents percents
+	e        []entry   // sorted by name, zeroes are kept
+	percents *percents // nil: none
 }
 
 // GuaranteeFromMap copies m, zeroes included.
@@ -87,11 +87,11 @@ func (g Guarantee) Get(name string) (n Quantity, ok bool) { return find(g.e, nam
 func (g Guarantee) All() iter.Seq2[string, Quantity] { return all(g.e) }
 
 // IsEmpty reports whether g guarantees no resource.
-func (g Guarantee) IsEmpty() bool { return len(g.e)+len(g.percents) == 0 }
+func (g Guarantee) IsEmpty() bool { return len(g.e) == 0 && g.percents == nil }
 
 // Equal reports whether g and h have the same names, quantities and percents.
 func (g Guarantee) Equal(h Guarantee) bool {
-	return slices.Equal(g.e, h.e) && slices.Equal(g.percents, h.percents)
+	return slices.Equal(g.e, h.e) && g.percents.equal(h.percents)
 }
 
 // Map copies g into a map, zeroes included. It is never nil.

@@ -94,12 +94,13 @@ func planPartition(ctx context.Context, snap *scheduler.Snapshot) *plan.Partitio
 	slot := cpushare.Readers.Acquire(ctx)
 	defer slot.Release()
 	p := plan.NewPartition()
+	p.Capacity = snap.Capacity.Map()
 	eachQueue(snap.Root, slot, func(q *scheduler.QueueView) {
 		path := string(q.Path)
 		p.Leaf[path], p.Allocated[path] = q.Leaf, q.Allocated.Map()
 		if q.Leaf && !q.Managed {
-			settings := configs.ChildTemplate{MaxApplications: q.MaxApplications, Max: q.Max, Guaranteed: q.Guaranteed,
-				Settings: q.Settings}
+			settings := configs.ChildTemplate{MaxApplications: q.MaxApplications, Max: q.WrittenMax,
+				Guaranteed: q.WrittenGuarantee, Settings: q.Settings}
 			p.Dynamic[path] = plan.DynamicLeaf{Settings: settings, Tags: q.QuotaTags.Names()}
 		}
 		if q.AboveMax != nil {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/configs/diff"
-
+	"github.com/canopy-scheduler/canopy/pkg/quota/percent"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
@@ -69,7 +69,7 @@ func (e enforcement) delay(partition, path string) time.Duration {
 
 // listOverMax lists the queues above an own max that changes or becomes enforced. The queues below
 // are not listed, because the queue with the max has at least their allocated resources. A queue
-// that is removed from the configuration drains with its former max.
+// that is removed from the configuration drains with its former max. A percent is of the nodes of now.
 func (p *Plan) listOverMax(yield func(), c *diff.PartitionChange, old, new enforcement, s *Partition) {
 	changed := map[string]bool{}
 	for _, change := range c.Queues {
@@ -79,11 +79,18 @@ func (p *Plan) listOverMax(yield func(), c *diff.PartitionChange, old, new enfor
 			}
 		}
 	}
+	limits := map[*configs.Queue]resources.Limit{} // in force with the nodes of now
+	if root := new.queues[configs.RootQueue]; root != nil {
+		all, _ := percent.OfConfiguration(root, s.Capacity)
+		for i := range all {
+			limits[all[i].Queue] = all[i].Max
+		}
+	}
 	for _, path := range slices.Sorted(maps.Keys(new.queues)) {
 		yield()
 		delay := new.delay(c.Partition, path)
 		newlyEnforced := delay > 0 && old.delay(c.Partition, path) == 0
-		for name, limit := range new.queues[path].Max.All() {
+		for name, limit := range limits[new.queues[path]].All() {
 			n, maxChanged := s.Allocated[path][name], changed[path+" "+name]
 			if n <= limit || !maxChanged && !newlyEnforced {
 				continue

@@ -52,3 +52,21 @@ func TestCompute_EnforcedAfter(t *testing.T) {
 		})
 	}
 }
+
+// A max in percent is compared as it is with the nodes of now (QUO-70).
+func TestCompute_OverMaxInPercent(t *testing.T) {
+	conf := func(max string) string {
+		return "partitions:\n- queues:\n  - name: root\n    submitacl: '*'\n    queues: [{name: p, " +
+			"resources: {max: {vcore: 50%}}, queues: [{name: a, resources: {max: {" + max + "}}}]}]\n"
+	}
+	work := State{"default": {
+		Leaf:      map[string]bool{"root": false, "root.p": false, "root.p.a": true},
+		Allocated: map[string]amounts{"root": {"vcore": 8000}, "root.p": {"vcore": 8000}, "root.p.a": {"vcore": 8000}},
+		Capacity:  amounts{"vcore": 30_000},
+	}}
+	p := Compute(load(t, conf("vcore: 60%")), load(t, conf("vcore: 40%")), work)
+	assert.Equal(t, len(p.OverMax), 1)
+	assert.Equal(t, p.OverMax[0].String(), "root.p.a is over its new max by vcore 2: it holds 8, and may hold 6")
+	assert.DeepEqual(t, p.Change.Partitions[0].Queues[0].Values[0].Before, "60%")
+	assert.Equal(t, len(Compute(load(t, conf("vcore: 40%")), load(t, conf("vcore: 60%")), work).OverMax), 0)
+}

@@ -65,6 +65,7 @@ type State map[string]*Partition
 
 // Partition is the state of one partition of a running server.
 type Partition struct {
+	Capacity     map[string]resources.Quantity            // of the registered nodes, of which percents are (QUO-64)
 	Leaf         map[string]bool                          // by queue path; false: a parent
 	Dynamic      map[string]DynamicLeaf                   // the dynamic leaves, by path
 	AboveMax     map[string]time.Duration                 // how long a queue has been above its enforced max, by path

@@ -118,7 +118,7 @@ var foreignKeys = map[string]string{
 const (
 	maxHint        = `write "resources: {max: {vcore: ..., memory: ...}}"`
 	guaranteedHint = `write "resources: {guaranteed: {vcore: ..., memory: ...}}"`
-	percentHint    = "queues have amounts, not percentages: write \"resources: {guaranteed: ..., max: ...}\""
+	percentHint    = `write "resources: {guaranteed: {vcore: 40%, memory: 40%}, max: {vcore: 80%, memory: 80%}}", say`
 	sortHint       = `write "properties: {application.sort.policy: fifo}", or fair or stateaware`
 )
 

@@ -113,17 +113,18 @@ func (r *reader) resources(max *resources.Limit, guaranteed *resources.Guarantee
 	n *yaml.Node, rule string) {
 	fields := r.fields(o, what, n, &resourcesMapping)
 	prefix := strings.TrimSuffix(what, "resources") // empty, or "childtemplate "
-	percents := map[string]resources.Percent{}
-	all := r.quantities(max, o, prefix+"max", fields["max"], rule, percents)
-	*max = resources.LimitFromMap(all).WithPercents(percents)
-	percents = map[string]resources.Percent{}
-	all = r.quantities(guaranteed, o, prefix+"guaranteed", fields["guaranteed"], rule, percents)
-	*guaranteed = resources.GuaranteeFromMap(all).WithPercents(percents)
+	if all, percents := r.quotas(max, o, prefix+"max", fields["max"], rule, true); len(all)+len(percents) > 0 {
+		*max = resources.LimitFromMap(all).WithPercents(percents)
+	}
+	all, percents := r.quotas(guaranteed, o, prefix+"guaranteed", fields["guaranteed"], rule, true)
+	if len(all)+len(percents) > 0 {
+		*guaranteed = resources.GuaranteeFromMap(all).WithPercents(percents)
+	}
 }
 
 // limit reads a mapping of resources to quantities that bounds them. A missing or empty one is no limit.
 func (r *reader) limit(to *resources.Limit, o *validation.Subject, what string, n *yaml.Node, rule string) {
-	if all := r.quantities(to, o, what, n, rule, nil); len(all) > 0 {
+	if all, _ := r.quotas(to, o, what, n, rule, false); len(all) > 0 {
 		*to = resources.LimitFromMap(all)
 	}
 }
@@ -132,16 +133,18 @@ func (r *reader) limit(to *resources.Limit, o *validation.Subject, what string, 
 // name, so that a longer mapping is refused.
 const maxMappingResources = resources.MaxNames + 1
 
-// quantities reads a mapping of resources to quantities. A malformed quantity is a problem of
-// the given rule (CFG-39). to is what they are for, which is misread then. Percents are added to percents; nil: they
-// are not legal there (QUO-63).
-func (r *reader) quantities(to any, o *validation.Subject, what string, n *yaml.Node, rule string,
-	percents map[string]resources.Percent) map[string]resources.Quantity {
-	all := map[string]resources.Quantity{}
+// quotas reads a mapping of resources to quantities or, if mayBePercents, percents (QUO-63). A malformed one is a
+// problem of the given rule (CFG-39). to is what they are for, which is misread then.
+func (r *reader) quotas(to any, o *validation.Subject, what string, n *yaml.Node, rule string,
+	mayBePercents bool) (all map[string]resources.Quantity, percents map[string]resources.Percent) {
+	all = map[string]resources.Quantity{}
 	for _, p := range r.pairsUpTo(maxMappingResources, o, what, n) {
 		text := r.text(o, fmt.Sprintf("%s %s", what, validation.Quote(p.name)), p.value)
-		if percents != nil && resources.IsPercent(text) {
+		if mayBePercents && resources.IsPercent(text) {
 			if part, err := resources.ParsePercent(text); err == nil {
+				if percents == nil {
+					percents = map[string]resources.Percent{}
+				}
 				percents[p.name] = part
 				r.RecordPercent(r.currentPartition, o, what, p.name, positionOf(p.key))
 				continue
@@ -157,11 +160,11 @@ func (r *reader) quantities(to any, o *validation.Subject, what string, n *yaml.
 		case isText(p.value):
 			r.Add(o, positionOf(p.value), rule,
 				fmt.Sprintf("%s %s: %s", what, validation.Quote(p.name), quantityProblem(text, err)),
-				quantityHint(p.name, text, err, percents != nil))
+				quantityHint(p.name, text, err, mayBePercents))
 		}
 		r.MarkMisread(to)
 	}
-	return all
+	return all, percents
 }
 
 // quantityProblem is the message for a malformed quantity. It shortens a long text.

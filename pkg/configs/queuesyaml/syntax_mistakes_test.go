@@ -68,8 +68,8 @@ func TestSyntaxMistakes_OneMessagePerCause(t *testing.T) {
 		{"a max of running applications", head + "    queues:\n    - name: a\n      maxRunningApps: 3\n",
 			`8:7: error [yaml-unknown-key] root.a: unknown key "maxRunningApps" in a queue (hint: write maxapplications)`},
 		{"a capacity in percent", head + "    queues:\n    - name: a\n      capacity: 60\n",
-			`8:7: error [yaml-unknown-key] root.a: unknown key "capacity" in a queue (hint: queues have amounts, not ` +
-				`percentages: write "resources: {guaranteed: ..., max: ...}")`},
+			`8:7: error [yaml-unknown-key] root.a: unknown key "capacity" in a queue (hint: write ` +
+				`"resources: {guaranteed: {vcore: 40%, memory: 40%}, max: {vcore: 80%, memory: 80%}}", say)`},
 		{"a template that was not rendered", strings.Replace(head, "'*'", "{{ .Values.acl }}", 1),
 			`5:16: error [yaml-syntax] the text is a template, which was not rendered (hint: render it first, for example ` +
 				`with "helm template", and read the result)`},

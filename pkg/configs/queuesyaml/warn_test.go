@@ -169,6 +169,34 @@ func TestWarnings_CompareGuaranteesWithNodeCapacity(t *testing.T) {
 	assert.Equal(t, load("{name: a, resources: {guaranteed: {memory: 5700Gi}}}"), "", "nothing is known of nodes")
 }
 
+// Percents that contradict other quotas with the nodes of a server are warned of, with what they are then (QUO-70).
+func TestWarnings_PercentsWithNodeCapacity(t *testing.T) {
+	capacity := map[string]map[string]resources.Quantity{"default": {"memory": 64 << 30, "vcore": 16_000}}
+	load := func(queues string) string {
+		_, problems := LoadWith([]byte(rootHead+"    queues: ["+queues+"]\n"), Options{NodeCapacity: capacity})
+		return problems.Error()
+	}
+	for queues, want := range map[string]string{
+		"{name: a, resources: {max: {vcore: 40%}, guaranteed: {vcore: 40%}}}": "",
+		"{name: a, resources: {guaranteed: {vcore: 75%}}}, {name: b, resources: {guaranteed: {vcore: 8}}}": "" +
+			"6:56: warning [quota-percent] root.a: guaranteed vcore is scaled down from 12 to 9600m: it is more than there is " +
+			"together with those beside it\n" +
+			"6:106: warning [quota-percent] root.b: guaranteed vcore is scaled down from 8 to 6400m: it is more than there is " +
+			"together with those beside it",
+		"{name: a, resources: {max: {vcore: 25%}, guaranteed: {vcore: 5}}}": "" +
+			"6:75: warning [quota-percent] root.a: guaranteed vcore is 5 with these nodes, more than the queue's max 4",
+		"{name: a, resources: {max: {vcore: 25%}}, queues: [{name: b, resources: {max: {vcore: 5}}}]}": "" +
+			"6:100: warning [quota-percent] root.a.b: max vcore is 5, more than the 4 that queues above allow with these nodes",
+		"{name: a, resources: {max: {gpu: 25%}}}": "6:42: warning [resource-absent] root.a: " +
+			`max is for a resource "gpu", which no node has (hint: the nodes have "memory", "vcore")`,
+	} {
+		assert.Equal(t, load(queues), want, queues)
+	}
+	capacity = nil
+	assert.Equal(t, load("{name: a, resources: {guaranteed: {vcore: 75%}}}, "+
+		"{name: b, resources: {guaranteed: {vcore: 8}}}"), "", "nothing is known of nodes")
+}
+
 // Equal warnings about several queues are one for a reader; errors stay apart (CFG-83).
 func TestWarnings_EqualOnesAreMergedForReaders(t *testing.T) {
 	_, problems := Load([]byte(rootHead + "    queues:\n" +

@@ -90,11 +90,13 @@ func (r *Report) checkChildGuarantees(
 	return resources.FromMap(out)
 }
 
-// WarnGuarantees warns of guarantees of more than all nodes of a partition have together (CFG-135). capacity is what
-// they have, by partition and resource; a resource that no node has is warned of elsewhere (CFG-81).
+// WarnGuarantees warns of guarantees of more than all nodes of a partition have together (CFG-135), and of what
+// percents make of quotas (QUO-70). capacity is what they have, by partition and resource; a resource that no node has
+// is warned of elsewhere (CFG-81).
 func (r *Report) WarnGuarantees(partitions []*Partition, capacity map[string]map[string]resources.Quantity) {
 	for _, p := range partitions {
 		r.warnGuaranteeTree(p.Root, resources.FromMap(capacity[p.Name]))
+		r.warnPercents(p, capacity[p.Name])
 	}
 }
 

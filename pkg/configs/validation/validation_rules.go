@@ -107,6 +107,7 @@ var ruleTable = []Rule{
 	{"resource-similar", Warning, "a quantity is for a name that is nearly another one of the document"},
 	{"resource-absent", Warning, "a quantity is for a resource that no node of the server has"},
 	{"guarantee-beyond-nodes", Warning, "queues are guaranteed more than all nodes of the server have"},
+	{"quota-percent", Warning, "with the nodes of the server, percents exceed what they are of, or other quotas"},
 	{"recovery-queue", Warning, "the recovery queue is configured"},
 	{"quantity-small", Warning, "a quantity is so small that nothing can run in it"},
 	{"resolver-unknown", Warning, "the type of usergroupresolver does not exist"},

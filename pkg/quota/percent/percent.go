@@ -86,14 +86,16 @@ const (
 // written returns what a queue has of a resource; the quantity is that without a percent. ok is false if it does not
 // name the resource.
 func (q *queue[Q]) written(k kind, name string) (p resources.Percent, n resources.Quantity, ok bool) {
-	if k == ofMax {
-		if p, ok = q.max.Percent(name); !ok {
-			n, ok = q.max.Get(name)
-		}
-		return p, n, ok
+	quota := interface {
+		Percent(name string) (resources.Percent, bool)
+		Get(name string) (resources.Quantity, bool)
+	}(&q.max)
+	if k == ofGuaranteed {
+		quota = &q.guaranteed
 	}
-	if p, ok = q.guaranteed.Percent(name); !ok {
-		n, ok = q.guaranteed.Get(name)
+	p, ok = quota.Percent(name)
+	if !ok {
+		n, ok = quota.Get(name)
 	}
 	return p, n, ok
 }
