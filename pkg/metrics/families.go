@@ -38,6 +38,8 @@ var (
 		"Commands that changed nothing and that are no registration, application or ask.", "partition")
 	queuesViolatingQuota = gauge("canopy_queues_violating_quota",
 		"Queues whose allocations exceed a max that quota preemption enforces.", "partition")
+	queuesReduced = gauge("canopy_queues_guarantee_reduced",
+		"Queues whose guarantee is scaled down, because percents are more than there is.", "partition")
 
 	nodesOvercommitted = gauge("canopy_nodes_overcommitted",
 		"Nodes whose allocations exceed their capacity.", "partition")
@@ -105,6 +107,7 @@ var (
 var families = []*family{
 	attempts, submissions, applications, nodes, queueApplications, queueEnded, queueResources,
 	asksPending, orphaned, backedOff, backedOffUntil, allocations, commandsRejected, queuesViolatingQuota,
+	queuesReduced,
 	nodesOvercommitted,
 	preemptions, victims, nominations, nominationsEnded, unconfirmed, overdue, overdueTotal, nodeRefusals,
 	oldestUnconfirmed, unknownConfirmations, overruns,

@@ -48,6 +48,7 @@ type queueTotals struct {
 	overdue         int             // of these
 	firstMarkedAt   time.Time       // the earliest preemption of these; zero: there is none
 	violatingQueues int             // queues above an enforced max
+	reducedQueues   int             // queues whose guarantee is scaled down
 }
 
 func (s *queueTotals) addAllocation(w *scheduler.AllocationView) {
@@ -77,6 +78,7 @@ func writeTotals(to partitionWriter, s *queueTotals, at time.Time) {
 	to.count(unconfirmed, s.unconfirmed)
 	to.count(overdue, s.overdue)
 	to.count(queuesViolatingQuota, s.violatingQueues)
+	to.count(queuesReduced, s.reducedQueues)
 	age := time.Duration(0)
 	if !s.firstMarkedAt.IsZero() {
 		age = max(0, at.Sub(s.firstMarkedAt))

@@ -45,6 +45,9 @@ func (w *queueWriter) queue(q *scheduler.QueueView) (preempting resources.Amount
 	if q.AboveMax != nil {
 		w.totals.violatingQueues++
 	}
+	if q.Reduced {
+		w.totals.reducedQueues++
+	}
 	if q.Leaf {
 		w.applications(string(q.Path), &states)
 	}

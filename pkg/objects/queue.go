@@ -149,6 +149,9 @@ func (q *Queue) ConfiguredQuotas() (resources.Limit, resources.Guarantee) {
 	return q.conf.Max, q.conf.Guaranteed
 }
 
+// GuaranteeReduced reports whether the effective guarantee of q was scaled down (QUO-66).
+func (q *Queue) GuaranteeReduced() bool { return q.effective.Reduced }
+
 // EachChild yields the queues directly below q, in no order.
 func (q *Queue) EachChild(yield func(*Queue) bool) {
 	for _, c := range q.byName {

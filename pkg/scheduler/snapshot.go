@@ -60,29 +60,32 @@ type BudgetView struct {
 
 // QueueView is a queue in a Snapshot. It is immutable.
 type QueueView struct {
-	Path            objects.QueuePath
-	Leaf, Draining  bool
-	Stopped         bool // by an operator, it or a queue above
-	Drained         bool // likewise: it accepts no new application
-	Managed         bool // configured; false: a dynamic queue
-	Pending         resources.Amounts
-	Allocated       resources.Amounts
-	Max             resources.Limit   // root: the capacity of the cluster
-	Deficit         resources.Amounts // root only: what the allocations of nodes exceed their capacities by (QUO-4)
-	Guaranteed      resources.Guarantee
-	Priority        policies.CurrentPriority // as its parent sees it
-	MaxApplications uint64                   // 0: unbounded
-	Running         int                      // applications that count for MaxApplications
-	Preempting      resources.Amounts        // of Allocated: preempted, and not released yet
-	LimitRules      *limits.Index            // of users and groups, as configured
-	Limits          persistent.List[quota.LimitUsage]
-	AboveMax        *quota.AboveMax // it uses more than an enforced max; nil: it does not
-	ClassQuotas     []quota.ClassQuota
-	Template        *configs.ChildTemplate
-	Settings        configs.Settings
-	QuotaTags       configs.QuotaTags // of applications, that count for Max, Guaranteed and MaxApplications
-	Children        persistent.List[QueueView]
-	Applications    persistent.List[ApplicationView]
+	Path             objects.QueuePath
+	Leaf, Draining   bool
+	Stopped          bool // by an operator, it or a queue above
+	Drained          bool // likewise: it accepts no new application
+	Managed          bool // configured; false: a dynamic queue
+	Pending          resources.Amounts
+	Allocated        resources.Amounts
+	Max              resources.Limit   // root: the capacity of the cluster
+	Deficit          resources.Amounts // root only: what the allocations of nodes exceed their capacities by (QUO-4)
+	Guaranteed       resources.Guarantee
+	WrittenMax       resources.Limit          // Max as configured, with percents (QUO-63)
+	WrittenGuarantee resources.Guarantee      // Guaranteed as configured, with percents
+	Reduced          bool                     // Guaranteed was scaled down (QUO-66)
+	Priority         policies.CurrentPriority // as its parent sees it
+	MaxApplications  uint64                   // 0: unbounded
+	Running          int                      // applications that count for MaxApplications
+	Preempting       resources.Amounts        // of Allocated: preempted, and not released yet
+	LimitRules       *limits.Index            // of users and groups, as configured
+	Limits           persistent.List[quota.LimitUsage]
+	AboveMax         *quota.AboveMax // it uses more than an enforced max; nil: it does not
+	ClassQuotas      []quota.ClassQuota
+	Template         *configs.ChildTemplate
+	Settings         configs.Settings
+	QuotaTags        configs.QuotaTags // of applications, that count for Max, Guaranteed and MaxApplications
+	Children         persistent.List[QueueView]
+	Applications     persistent.List[ApplicationView]
 }
 
 // ApplicationView is an application in a Snapshot. It is immutable.

@@ -104,11 +104,13 @@ func viewQueue(
 		Path: q.Path(), Leaf: q.Leaf(), Draining: q.Draining(), Stopped: q.Stopped(), Drained: q.DrainedByOperator(),
 		Managed: q.Managed(), Pending: p.Amounts(q.Pending()),
 		Allocated: p.Amounts(q.Allocated()), Max: q.Max(), Guaranteed: q.Guaranteed(),
+		Reduced:  q.GuaranteeReduced(),
 		Priority: q.CurrentPriority(), MaxApplications: q.MaxApplications(), Running: q.Running(), Limits: limited,
 		ClassQuotas: q.Quota().ClassQuotas(p),
 		Template:    q.Template(), Settings: q.Settings(), QuotaTags: q.QuotaTags(), LimitRules: q.Limits(),
 		Preempting: p.Amounts(q.Preempting()), Children: children, Applications: apps,
 	}
+	v.WrittenMax, v.WrittenGuarantee = q.ConfiguredQuotas()
 	v.Settings.PrioritySort = q.PrioritySort()
 	if q.Parent() == nil {
 		v.Max, v.Deficit = resources.LimitFromMap(p.Amounts(p.Capacity()).Map()), p.Amounts(q.Quota().Deficit())

@@ -1,6 +1,7 @@
 package dao
 
 import (
+	"iter"
 	"strings"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
@@ -44,6 +45,12 @@ type Queue struct {
 	ClassQuotas           []ClassQuota           `json:"classQuotas,omitempty"` // ours
 	// ours: of applications, that set quotas of a dynamic leaf
 	QuotaTags []string `json:"quotaTags,omitempty"`
+	// ours: what maxResource follows from, as it is written, where that is a percent
+	ConfiguredMax map[string]string `json:"configuredMax,omitempty"`
+	// ours: likewise for guaranteedResource, also where that was scaled down
+	ConfiguredGuaranteed map[string]string `json:"configuredGuaranteed,omitempty"`
+	// ours: guaranteedResource was scaled down, because percents and what is guaranteed beside them are more than there is
+	GuaranteeReduced bool `json:"guaranteeReduced,omitempty"`
 }
 
 // RemainingApplication is ours: an application for which a draining leaf queue is kept.
@@ -68,6 +75,10 @@ type Template struct {
 	MaxResource        Quantities        `json:"maxResource,omitempty"`
 	GuaranteedResource Quantities        `json:"guaranteedResource,omitempty"`
 	Properties         map[string]string `json:"properties,omitempty"`
+	// ours: of maxResource, by resource: where it is a percent, such as 40%
+	MaxPercents map[string]string `json:"maxPercents,omitempty"`
+	// ours: likewise of guaranteedResource
+	GuaranteedPercents map[string]string `json:"guaranteedPercents,omitempty"`
 }
 
 // NewQueue shows q without the queues below it, and without what it counts of these.
@@ -100,6 +111,14 @@ func NewQueue(q *scheduler.QueueView, headroom resources.Limit) Queue {
 		v.SortingPolicy = q.Settings.AppSort.String()
 	}
 	v.ClassQuotas, v.QuotaTags = NewClassQuotas(q), q.QuotaTags.Names()
+	v.ConfiguredMax = percentTexts(q.WrittenMax.Percents())
+	v.ConfiguredGuaranteed = percentTexts(q.WrittenGuarantee.Percents())
+	v.GuaranteeReduced = q.Reduced
+	for name, n := range q.WrittenGuarantee.All() {
+		if inForce, _ := q.Guaranteed.Get(name); inForce != n {
+			v.ConfiguredGuaranteed = withText(v.ConfiguredGuaranteed, name, resources.FormatQuantity(name, n))
+		}
+	}
 	v.setSettings(q.Settings)
 	if a := q.AboveMax; a != nil {
 		v.QuotaViolation = &QuotaViolation{QuantitiesOf(a.Excess.All()), Nanos(a.Since), Nanos(a.Due), Nanos(a.Evaluated)}
@@ -134,7 +153,25 @@ func viewTemplate(t *configs.ChildTemplate) *Template {
 		MaxResource:        QuantitiesOf(t.Max.All()),
 		GuaranteedResource: QuantitiesOf(t.Guaranteed.All()),
 		Properties:         t.Settings.Properties,
+		MaxPercents:        percentTexts(t.Max.Percents()),
+		GuaranteedPercents: percentTexts(t.Guaranteed.Percents()),
 	}
+}
+
+// percentTexts returns percents as they are written; nil: there are none.
+func percentTexts(all iter.Seq2[string, resources.Percent]) (texts map[string]string) {
+	for name, p := range all {
+		texts = withText(texts, name, p.String())
+	}
+	return texts
+}
+
+func withText(texts map[string]string, name, text string) map[string]string {
+	if texts == nil {
+		texts = map[string]string{}
+	}
+	texts[name] = text
+	return texts
 }
 
 // parentOf is the path of the parent queue; empty for root.

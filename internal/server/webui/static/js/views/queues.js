@@ -76,11 +76,18 @@ function details(q, data, ctx) {
       ['Order', body.isLeaf ? body.sortingPolicy : 'priority, then share of the guarantee'], ['Preemption delay', body.preemptionEnabled ? body.preemptionDelay : 'preemption is off'],
       ['Preempting', body.preemptingResource && Object.keys(body.preemptingResource).length ? amounts(body.preemptingResource) : undefined],
       ['Over its max', body.quotaViolation && amounts(body.quotaViolation.excess)],
+      ['Max as configured', configured(body.configuredMax)],
+      ['Guaranteed as configured', body.configuredGuaranteed && `${configured(body.configuredGuaranteed)}${body.guaranteeReduced ? ', scaled down' : ''}`],
     ]),
     body.classQuotas && h('div', { class: 'stack' }, h('h3', { class: 'small strong' }, 'Class quotas'), body.classQuotas.map((c) => h('div', { class: 'small' }, h('b', {}, c.name), ' ', Object.keys(c.hard).map((r) => `${r} ${f.quantity(r, c.used?.[r] ?? 0)} / ${f.quantity(r, c.hard[r])}`).join(', ')))),
-    body.template && h('div', { class: 'stack' }, h('h3', { class: 'small strong' }, 'Template for queues below'), facts([['Max', body.template.maxResource && amounts(body.template.maxResource)], ['Guaranteed', body.template.guaranteedResource && amounts(body.template.guaranteedResource)], ['Applications', body.template.maxApplications]])),
+    body.template && h('div', { class: 'stack' }, h('h3', { class: 'small strong' }, 'Template for queues below'), facts([['Max', body.template.maxResource && amounts(body.template.maxResource)], ['Max in percent', configured(body.template.maxPercents)], ['Guaranteed', body.template.guaranteedResource && amounts(body.template.guaranteedResource)], ['Guaranteed in percent', configured(body.template.guaranteedPercents)], ['Applications', body.template.maxApplications]])),
     changed.length > 0 && h('div', { class: 'stack' }, h('h3', { class: 'small strong' }, 'Properties'), h('dl', { class: 'facts small' }, changed.map(([k, v]) => [h('dt', { class: 'mono' }, k), h('dd', { class: 'mono' }, v)])))),
   { class: 'panel', key: 'panel', label: `Queue ${q.path}`, tools: h('button', { class: 'btn icon', type: 'button', 'aria-label': 'Close', onclick: () => ctx.set({ queue: undefined }) }, icon('close')) });
+}
+
+// configured has quotas as they are written, percents included; they follow the nodes.
+function configured(texts) {
+  return texts && Object.keys(texts).map((r) => `${f.titleOf(r)} ${texts[r]}`).join(', ');
 }
 
 export default {
