@@ -37,10 +37,7 @@ func (eng *Engine) BackOffOf(group *objects.AskGroup) BackOff {
 	b := BackOff{BackOffNoVictims, e.evaluatedAt.Add(evaluationRetry), !e.retriesUnchanged() &&
 		e.changes == eng.changeCount()}
 	if b.NeedChange && !eng.youngEnd.IsZero() { // which counts as a change
-		b.NeedChange = false
-		if b.Until.Before(eng.youngEnd) {
-			b.Until = eng.youngEnd
-		}
+		b.NeedChange, b.Until = false, eng.youngRetry(e)
 	}
 	switch {
 	case e.nominationGivenUp:
@@ -57,7 +54,7 @@ func (eng *Engine) BackOffOf(group *objects.AskGroup) BackOff {
 // BackedOff returns how many groups back off, and when the first of them is evaluated again; zero: none is without a
 // change.
 func (eng *Engine) BackedOff() (groups int, next time.Time) {
-	for _, at := range [...]func() (time.Time, bool){eng.nextRetry, eng.nextDelayEnd} {
+	for _, at := range [...]func() (time.Time, bool){eng.nextRetry, eng.nextDelayEnd, eng.nextYoungRetry} {
 		if t, some := at(); some && (next.IsZero() || t.Before(next)) {
 			next = t
 		}

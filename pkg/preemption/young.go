@@ -23,3 +23,21 @@ func (eng *Engine) endYouth(now time.Time) {
 
 // nextYoungEnd returns the next time at which endYouth has work.
 func (eng *Engine) nextYoungEnd() (time.Time, bool) { return eng.youngEnd, !eng.youngEnd.IsZero() }
+
+// nextYoungRetry returns when endYouth lets the first group that backs off be evaluated again.
+func (eng *Engine) nextYoungRetry() (at time.Time, ok bool) {
+	for _, e := range eng.backOff.queue { // by evaluatedAt
+		if e.waiting && !eng.youngEnd.IsZero() {
+			return eng.youngRetry(e), true
+		}
+	}
+	return at, false
+}
+
+// youngRetry returns when endYouth lets the group of e be evaluated again. Requires: youngEnd is set.
+func (eng *Engine) youngRetry(e *evaluation) time.Time {
+	if again := e.evaluatedAt.Add(evaluationRetry); again.After(eng.youngEnd) {
+		return again
+	}
+	return eng.youngEnd
+}

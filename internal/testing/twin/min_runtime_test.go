@@ -49,7 +49,7 @@ func (t *Twin) youngEnds() (times []time.Time) {
 	}
 	slices.SortFunc(ends, time.Time.Compare)
 	ends = slices.Compact(ends)
-	ends = ends[:min(len(ends), 8)] // the others are met later, if nothing happens
+	ends = ends[:min(len(ends), 3)] // the others are met later, if nothing happens
 	addFirst := func(notBefore time.Time, found func() bool) {
 		for _, end := range ends {
 			t.now = end

@@ -75,7 +75,7 @@ func preemptingRun(t *testing.T, seed uint64) randomrun.Run {
 // Core and twin agree where the settings of preemption matter all the time: queues lack one resource and are above
 // their guarantee in another.
 func TestRandomRuns_PreemptionSettings(t *testing.T) {
-	runs, seen := testscale.Runs(150), map[string]int{}
+	runs, seen := testscale.Runs(80), map[string]int{}
 	agree(t, 1, runs, preemptingRun, observePreemption, seen)
 	checkOften(t, runs, seen, map[string]int{"preempts for what it lacks": runs / 2, "would preempt if lacking": runs,
 		"needs victims beyond the guarantee": runs / 2, "victims are too young": runs, "preempted young": runs})
