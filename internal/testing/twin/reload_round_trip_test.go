@@ -3,6 +3,7 @@ package twin
 import (
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -24,6 +25,12 @@ func TestReload_RoundTripLeavesNoState(t *testing.T) {
 		trips += roundTrip(t, randomrun.RandomRun(seed, stepsPerRun))
 	}
 	assert.Assert(t, trips > 20*int(runs), "only %d other configurations were in force", trips)
+}
+
+// followNodes puts the quotas in percent in force that follow from the nodes, as a reload does: the operator names no
+// node that there is.
+func followNodes(c *scheduler.Core, now time.Time) []scheduler.Effect {
+	return c.Step(now, scheduler.Operate{Action: scheduler.UncordonNode, Node: "none"})
 }
 
 // roundTrip executes one run and returns the number of round trips.
@@ -48,6 +55,7 @@ func roundTrip(t *testing.T, s randomrun.Run) (trips int) {
 		case scheduler.UseConfig:
 			drains = drains && len(scheduler.WithoutEvents(want)) > 0
 		}
+		assert.Equal(t, effectsText(followNodes(reference, now)), effectsText(followNodes(reloaded, now)))
 		before := reloaded.Snapshot(now)
 		if drains || anyDraining(before.Root) || anyAboveMax(before.Root) || !gen.OneIn(3) {
 			continue

@@ -43,6 +43,7 @@ func TestPartition_RemovedApplicationsLeaveNoState(t *testing.T) {
 		copyNodes(fresh, after, now)
 		for _, c := range []*scheduler.Core{used, fresh} {
 			c.ForgetSnapshots()
+			followNodes(c, now)
 			c.Refresh()
 		}
 		got, want := partitionText(used.Partition()), partitionText(fresh.Partition())
@@ -95,6 +96,7 @@ var ignoredFields = map[string]bool{
 	"deadlines.completed": true, "deadlines.rejected": true, "stateEvents.applications": true, "Partition.arrivals": true,
 	"Partition.names": true, "ordering.names": true, "ordering.shapes": true, "Partition.placedResources": true,
 	"ordering.namesGivenAtRefresh": true, "ordering.shapesAdded": true, "Queue.extraResources": true,
+	"Quotas.unsettle": true, "Effective.SettledFrom": true, "Queue.settledFrom": true,
 	"changes.generation":    true,
 	"changes.newPreemptors": true, "changes.configChanged": true, "changes.part": true, "Gangs.part": true,
 	"topologyTrees.part": true, "Gangs.replacedBy": true,
