@@ -50,7 +50,7 @@ func TestProperties_Inheritance(t *testing.T) {
 		AppSort: policies.Fair, PrioritySort: policies.PriorityIgnored, PreemptionDelay: 5 * time.Second,
 		QuotaPreemptionDelay: time.Minute, QuotaSettle: 20 * time.Second, UnschedAskBackoff: 3,
 		UnschedAskBackoffDelay: 2 * time.Second,
-		RunTime: configs.RunTime{Grace: 30 * time.Second},
+		RunTime:                configs.RunTime{Grace: 30 * time.Second},
 		Properties: map[string]string{
 			"priority.policy": "default", "priority.offset": "0", "preemption.policy": "default",
 			"application.sort.priority": "disabled", "application.sort.policy": "fair", "preemption.delay": "5s",
