@@ -150,6 +150,7 @@ func (p *Partition) checkQueue(r *Result, path string, a *Assertion) error {
 		return fmt.Errorf("there is no queue %s; use place for a queue that a rule would create", path)
 	}
 	e := &a.Expect
+	p.quotas.Refresh(fixedTime)
 	most := p.partition.Headroom(q) // nothing is allocated, so the headroom is the effective max
 	limit := func(resource string) (resources.Quantity, bool) {
 		n, limited := most.Get(resource)

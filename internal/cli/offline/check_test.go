@@ -42,6 +42,14 @@ partitions:
 - name: gpu
   classesneedingquota: [{operator: DoesNotExist}]
   queues: [{name: root, submitacl: '*', queues: [{name: a, resources: {max: {gpu: 2}}}]}]
+- name: percent
+  placementrules: [{name: provided, create: true}]
+  queues:
+  - name: root
+    submitacl: '*'
+    queues:
+    - {name: a, resources: {max: {vcore: 50%}, guaranteed: {vcore: 25%}}, queues: [{name: x, resources: {max: {vcore: 10%}}}]}
+    - {name: p, parent: true, childtemplate: {resources: {max: {vcore: 12.5%}}}}
 `
 
 func TestCheck_Assertions(t *testing.T) {
@@ -69,6 +77,14 @@ func TestCheck_Assertions(t *testing.T) {
 			"queue root.b: expected a result, actual there is no queue root.b; use place for a queue that a rule would create"},
 		{"another partition", "{partition: GPU, queue: root.a, expect: {max: {gpu: 3}}}",
 			"root.a max gpu: expected 3, actual 2"},
+		{"QUO-63: percents are of the cluster", "{partition: percent, queue: root.a, cluster: {vcore: 64}, expect: " +
+			"{max: {vcore: 32}, guaranteed: {vcore: 16}}}", ""},
+		{"QUO-63: a percent of the queue above", "{partition: percent, queue: root.a.x, cluster: {vcore: 100}, expect: " +
+			"{max: {vcore: 5}}}", ""},
+		{"QUO-63: without nodes a percent is zero", "{partition: percent, queue: root.a, expect: {max: {vcore: 1}}}",
+			"root.a max vcore: expected 1, actual 0"},
+		{"QUO-63: a percent of a child template", "{partition: percent, place: {user: ann, queue: root.p.new}, " +
+			"cluster: {vcore: 16}, expect: {created: true, max: {vcore: 2}}}", ""},
 
 		{"PLC-1: a placement",
 			"{place: {user: ann, queue: root.a.x}, expect: {queue: root.a.x, rule: provided, created: false, maxapplications: " +
@@ -168,7 +184,7 @@ func TestCheck_UnknownPartition(t *testing.T) {
 	all, mistakes := ReadAssertions([]byte("partition: cpu\nassertions:\n- {queue: root, expect: {maxapplications: 1}}"))
 	assert.Equal(t, len(mistakes), 0)
 	_, err := Check(conf, all)
-	assert.Error(t, err, `line 3: there is no partition "cpu": the configuration has default, gpu`)
+	assert.Error(t, err, `line 3: there is no partition "cpu": the configuration has default, gpu, percent`)
 }
 
 // BenchmarkCheck checks a thousand assertions about a tree of 10,000 queues: queue, place and work in turn.

@@ -29,6 +29,7 @@ func (p *Partition) checkWorkload(r *Result, a *Assertion) error {
 				return fmt.Errorf("%s: %w", a.Workloads[i].Queue, err)
 			}
 		}
+		p.quotas.Refresh(fixedTime)
 		p.partition.RefreshShares()
 		for _, s := range a.Expect.Priorities {
 			q, ok := p.partition.Queue(objects.QueuePath(s.Queue))

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/clusterquota"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -26,7 +27,8 @@ type Partition struct {
 	conf           configs.Partition
 	formatQuantity func(resource string, n resources.Quantity) string // in the spelling of the document
 	partition      *objects.Partition
-	cluster        *resources.Amounts // capacity of the node; nil: there is no node
+	quotas         *clusterquota.Quotas // of the partition
+	cluster        *resources.Amounts   // capacity of the node; nil: there is no node
 }
 
 // New builds the partition of that name, in any case. If there is none, the error lists the partitions.
@@ -34,8 +36,9 @@ func New(conf *configs.Config, partition string) (*Partition, error) {
 	var names []string
 	for _, p := range conf.Partitions {
 		if strings.EqualFold(p.Name, partition) {
-			return &Partition{conf: p, formatQuantity: conf.FormatQuantity,
-				partition: objects.NewPartition(withoutClassQuotas(p))}, nil
+			partition := objects.NewPartition(withoutClassQuotas(p))
+			return &Partition{conf: p, formatQuantity: conf.FormatQuantity, partition: partition,
+				quotas: clusterquota.New(partition)}, nil
 		}
 		names = append(names, p.Name)
 	}
