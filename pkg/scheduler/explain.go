@@ -35,6 +35,7 @@ type Explanation struct {
 	Since        objects.Timestamp `json:"since,omitzero"`   // when the state began
 	Node         objects.NodeID    `json:"nodeID,omitempty"` // the node of the allocation, or the nominated one
 	runtimes.Run
+	Reserved *runtimes.Reserved `json:"reserved,omitempty"` // what a pending ask has reserved, and until when it waits
 
 	// The following fields are for pending asks.
 
@@ -185,7 +186,7 @@ func (c *Core) explain(e *Explanation, x *objects.Allocation, now time.Time) {
 	if n := c.part.Nomination(x); n != nil {
 		e.Node, v.Terminating = n.ID(), len(n.Preempting())
 	} else if n := c.part.Reservations().Of(x); n != nil {
-		e.Node = n.ID()
+		e.Node, e.Reserved = n.ID(), c.runTimes.Reserved(x)
 	}
 	v.BackOffs = c.backOffs(x)
 	e.Entitlements = preemption.EntitlementValues(c.part, x, now)

@@ -48,7 +48,9 @@ partitions:
   - name: root
     submitacl: '*'
     queues:
-    - {name: a, resources: {max: {vcore: 50%}, guaranteed: {vcore: 25%}}, queues: [{name: x, resources: {max: {vcore: 10%}}}]}
+    - name: a
+      resources: {max: {vcore: 50%}, guaranteed: {vcore: 25%}}
+      queues: [{name: x, resources: {max: {vcore: 10%}}}]
     - {name: p, parent: true, childtemplate: {resources: {max: {vcore: 12.5%}}}}
 `
 
