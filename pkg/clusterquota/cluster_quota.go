@@ -7,8 +7,10 @@
 package clusterquota
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
@@ -71,13 +73,18 @@ func (q *Quotas) Refresh(now time.Time) {
 	q.stale = false
 }
 
-// apply puts the effective quotas in force that differ from the present ones.
+// apply puts the effective quotas in force that differ from the present ones, in the order of their paths: what
+// follows from each is the same in a replay.
 func (q *Quotas) apply() {
 	all, some := q.compute()
-	for i := range all {
-		if want := q.wanted(&all[i]); !inForce(all[i].Queue, want) {
-			objects.SetEffectiveQuotas(q.part, all[i].Queue, want)
-		}
+	changed := slices.DeleteFunc(all, func(x percent.Quotas[*objects.Queue]) bool {
+		return inForce(x.Queue, q.wanted(&x))
+	})
+	slices.SortFunc(changed, func(a, b percent.Quotas[*objects.Queue]) int {
+		return cmp.Compare(a.Queue.Path(), b.Queue.Path())
+	})
+	for i := range changed {
+		objects.SetEffectiveQuotas(q.part, changed[i].Queue, q.wanted(&changed[i]))
 	}
 	q.some = some
 }
