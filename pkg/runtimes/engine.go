@@ -35,7 +35,7 @@ type end struct {
 	x            *objects.Allocation
 	bound, grace time.Duration
 	due          time.Time
-	index        int // in Engine.ends; -1: it is due, and x is being preempted
+	index        int // in Engine.ends
 }
 
 // New returns the Engine of a partition.
@@ -117,8 +117,7 @@ func (eng *Engine) OnReported(key objects.AllocationKey) {
 
 // Wants implements objects.Consumer. A move of an application posts all of its allocations anew.
 func (*Engine) Wants() objects.ChangeSet {
-	return 1<<objects.AllocationPosted | 1<<objects.AllocationUnposted | 1<<objects.PreemptionUnmarked |
-		1<<objects.RunTimesChanged
+	return 1<<objects.AllocationPosted | 1<<objects.AllocationUnposted | 1<<objects.RunTimesChanged
 }
 
 // On implements objects.Consumer.
@@ -126,10 +125,6 @@ func (eng *Engine) On(c *objects.Change) {
 	switch c.Kind {
 	case objects.RunTimesChanged:
 		eng.queues = append(eng.queues, c.Queue)
-	case objects.PreemptionUnmarked:
-		if e := eng.of[c.Ask]; e != nil && e.index < 0 {
-			heap.Push(&eng.ends, e)
-		}
 	case objects.AllocationPosted, objects.AllocationUnposted:
 		if len(eng.of) > 0 || c.Ask.Application().Queue().RunTime().Enforced {
 			eng.changed = append(eng.changed, c.Ask)
@@ -165,21 +160,20 @@ func (eng *Engine) NextDeadline() (at time.Time, ok bool) {
 		if !eng.part.Preempting(e.x) {
 			break
 		}
-		heap.Pop(&eng.ends)
+		eng.remove(e)
 	}
 	return at, false
 }
 
 // EndOverdue orders the end of the allocations that have run for longer than their bounds and graces, in the order of
-// their ends and then of their keys (RUN-5). One that is being preempted is left alone until that is given up.
+// their ends and then of their keys (RUN-5). One that is being preempted was asked to end already.
 // The RM must release those that ended gets.
 func (eng *Engine) EndOverdue(ended func(x *objects.Allocation, bound time.Duration)) {
 	eng.Refresh()
 	for len(eng.ends) > 0 && !eng.now.Before(eng.ends[0].due) {
 		e := eng.ends[0]
-		heap.Pop(&eng.ends)
+		eng.remove(e)
 		if !eng.part.Preempting(e.x) {
-			delete(eng.of, e.x)
 			eng.overruns++
 			objects.OrderEnd(eng.part, e.x)
 			ended(e.x, e.bound)
@@ -238,33 +232,32 @@ func (eng *Engine) refreshEnd(x *objects.Allocation) {
 }
 
 func (eng *Engine) remove(e *end) {
-	if e.index >= 0 {
-		heap.Remove(&eng.ends, e.index)
-	}
+	heap.Remove(&eng.ends, e.index)
 	delete(eng.of, e.x)
 }
 
-// Check verifies that each running allocation with an enforced bound has an end, and no other one.
+// Check verifies that each running allocation with an enforced bound has an end, unless it is being preempted, and no
+// other one.
 func (eng *Engine) Check() error {
 	eng.Refresh()
-	want := 0
+	ends := 0
 	for n := range eng.part.EachNode {
 		for _, x := range n.Allocations() {
-			s := x.Application().Queue().RunTime()
-			if !s.Enforced || Bound(x) == 0 || objects.Ending(eng.part, x) {
-				continue
-			}
-			want++
-			e := eng.of[x]
-			if e == nil || e.bound != Bound(x) || (e.index < 0) == (len(eng.ends) > 0 && eng.ends[max(0, e.index)] == e) ||
-				e.index < 0 && !eng.part.Preempting(x) {
+			s, e := x.Application().Queue().RunTime(), eng.of[x]
+			bounded := s.Enforced && Bound(x) > 0 && !objects.Ending(eng.part, x)
+			switch {
+			case e == nil && bounded && !eng.part.Preempting(x):
 				return fmt.Errorf("the end of %s, which may run for %v, is not known", x.Key(), Bound(x))
+			case e == nil:
+			case !bounded || e.bound != Bound(x) || eng.ends[e.index] != e:
+				return fmt.Errorf("%s may run for %v, and has an end for %v", x.Key(), Bound(x), e.bound)
+			default:
+				ends++
 			}
 		}
 	}
-	if want != len(eng.of) || want < len(eng.ends) {
-		return fmt.Errorf("%d allocations have an enforced bound, %d an end, and %d of these wait for it", want, len(eng.of),
-			len(eng.ends))
+	if ends != len(eng.of) || ends != len(eng.ends) {
+		return fmt.Errorf("%d allocations have an end, %d and %d are known", ends, len(eng.of), len(eng.ends))
 	}
 	return nil
 }
@@ -288,7 +281,7 @@ func (h *ends) Push(e any) {
 func (h *ends) Pop() any {
 	last := len(*h) - 1
 	e := (*h)[last]
-	e.index, (*h)[last] = -1, nil
+	(*h)[last] = nil
 	*h = (*h)[:last]
 	return e
 }

@@ -41,7 +41,7 @@ var decisions = [objects.ChangeKinds]string{
 	objects.AllocationResized:       ". x . x . . . . . . x . . .",
 	objects.AllocationTagged:        ". x . x . . . . . . . . x .",
 	objects.PreemptionMarked:        ". x . x . . . x . . . . x x",
-	objects.PreemptionUnmarked:      ". x . x . . . x . x x . . x",
+	objects.PreemptionUnmarked:      ". x . x . . . x . . x . . x",
 	objects.EndOrdered:              ". x . x . . . x . . . . x x",
 	objects.ReplacementAdded:        ". x . x . . . . . . . x . .",
 	objects.ReplacementEnded:        ". x . x . . . . x . x x . .",
