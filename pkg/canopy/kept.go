@@ -12,8 +12,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// keptState is what partitions begin with after a restart, besides the configuration. Its fields are nil if nothing is
-// kept.
+// keptState has the texts with which partitions begin after a restart, besides the configuration. Its fields are nil if
+// nothing is kept.
 type keptState struct {
 	operators *operators.Store // what operators have switched (OPS-4)
 	starts    *runstarts.Store // when what runs has begun to (RUN-7)

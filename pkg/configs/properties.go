@@ -42,15 +42,15 @@ type Settings struct {
 	BudgetPolicy            policies.BudgetPolicy
 	VictimOrder             policies.VictimOrder
 	VictimQoS               policies.VictimQoS
+	MinRuntimeStrict        bool          // what MinRuntime protects is no victim; false: it is the last one
+	UpdatesLeaves           bool          // dynamic leaves that exist get a changed child template
 	MinRuntime              time.Duration // for which what has begun is protected from preemption; 0: not at all
-	MinRuntimeStrict        bool          // it is no victim; false: it is the last one
 	PreemptionDelay         time.Duration
 	PriorityPreemptionDelay time.Duration
 	QuotaPreemptionDelay    time.Duration // 0: off
 	QuotaSettle             time.Duration // at least 0: how long the nodes must settle before a max in percent is enforced
 	UnschedAskBackoff       uint64        // 0: off
 	UnschedAskBackoffDelay  time.Duration
-	UpdatesLeaves           bool
 	RunTime                 RunTime
 	// Properties are all properties as text, inherited and unknown ones included, for REST. The map is immutable.
 	Properties map[string]string

@@ -76,7 +76,7 @@ func (m *Metrics) Handler(c *loop.Cluster) http.Handler {
 	}))
 }
 
-// textFormat is what Prometheus gets by default.
+// textFormat names the text format, version 0.0.4, with UTF-8.
 var textFormat = expfmt.NewFormat(expfmt.TypeTextPlain)
 
 // encoded is a scrape as text, and compressed.

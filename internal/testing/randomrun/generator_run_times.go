@@ -13,7 +13,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// runTimeRuns is how many runs there are for one with bounds of run times.
+// One run in runTimeRuns has bounds of run times.
 const runTimeRuns = 4
 
 // addRunTimes gives queues, asks and applications bounds of run times, in some runs. All depends on the names alone:

@@ -125,7 +125,7 @@ type resourceQuotas struct {
 	parts []part
 }
 
-// part is what a queue has of its base: of the nearest queue above that names the resource, or of the nodes.
+// part holds the share of a queue in its base: in the nearest queue above that names the resource, or in the nodes.
 type part struct {
 	named bool
 	base  int // index of the base; 0: the nodes
