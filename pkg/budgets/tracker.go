@@ -88,6 +88,15 @@ func (t *Tracker[A]) Add(x A, tags map[string]string) (selected bool) {
 	return len(found) > 0
 }
 
+// Selects reports whether a budget selects an allocation with these tags.
+func (t *Tracker[A]) Selects(tags map[string]string) bool {
+	if len(t.all) == 0 || len(tags) == 0 {
+		return false
+	}
+	in := t.byNamespace[NamespaceOf(tags)]
+	return in != nil && len(in.selecting(tags)) > 0
+}
+
 // Remove reverts Add. Requires: x is not counted as preempting.
 func (t *Tracker[A]) Remove(x A) {
 	for _, b := range t.Of(x) {

@@ -72,12 +72,31 @@ type Reservation struct {
 	Delay       time.Duration // how old an ask is that reserves a node; default 2 s. Asks that require a node do not wait
 	Timeout     time.Duration // above 0: how long a reservation lasts; default 60 minutes
 	NodePercent int           // from 1 to 100: how much of the nodes may be reserved, but always one; default 5
+
+	Backfill      Backfill // which asks may use what is reserved; default none (RES-12)
+	BackfillAsks  int      // from 1 to 10000: how many asks a search for one to backfill looks at; default 64
+	BackfillNodes int      // likewise: how many reserved nodes; default 64
 }
+
+// Backfill says which asks may use what reservations hold.
+type Backfill uint8
+
+// The values.
+const (
+	BackfillOff     Backfill = iota // "off": none
+	BackfillBounded                 // "bounded": those that end before the reservation can be used
+)
+
+// backfillWords are the values as queues.yaml has them.
+var backfillWords = []string{"off", "bounded"}
+
+func (b Backfill) String() string { return backfillWords[b] }
 
 // DefaultReservation has the delay and the timeout of YuniKorn. YuniKorn has no bound on the number of
 // reserved nodes, so that in a full cluster every node is reserved.
 func DefaultReservation() Reservation {
-	return Reservation{Enabled: true, Delay: 2 * time.Second, Timeout: time.Hour, NodePercent: 5}
+	return Reservation{Enabled: true, Delay: 2 * time.Second, Timeout: time.Hour, NodePercent: 5, BackfillAsks: 64,
+		BackfillNodes: 64}
 }
 
 // Churn configures the detection of preemption cycles (PRE-103): after Cycles cycles of the same leaf

@@ -15,7 +15,8 @@ type PartitionSetting struct {
 	Section, Key string
 	Sentence     string   // what it sets
 	Examples     []string // of a duration
-	// Field returns the field of a partition: a *bool, a *time.Duration or an *int.
+	Words        []string // the legal values of a *Backfill
+	// Field returns the field of a partition: a *bool, a *time.Duration, an *int or a *Backfill.
 	Field func(*Partition) any
 	// Least and Most bound a number. Least of a duration is 0 or, if it must be above zero, 1; Most is not used.
 	Least, Most int
@@ -63,6 +64,15 @@ var partitionSettings = []PartitionSetting{
 		Examples: []string{"60m"}, Sentence: "How long a reservation lasts."},
 	{Section: "reservation", Key: "nodepercent", Field: func(p *Partition) any { return &p.Reservation.NodePercent },
 		Least: 1, Most: 100, Sentence: "How many percent of the nodes may be reserved; one may always be."},
+	{Section: "reservation", Key: "backfill", Field: func(p *Partition) any { return &p.Reservation.Backfill },
+		Words: backfillWords,
+		Sentence: "Whether asks whose enforced run time ends before a reservation can be used may use what it holds: " +
+			"off, or bounded."},
+	{Section: "reservation", Key: "backfillasks", Field: func(p *Partition) any { return &p.Reservation.BackfillAsks },
+		Least: 1, Most: 10000, Sentence: "With backfill, how many waiting asks are looked at to find one."},
+	{Section: "reservation", Key: "backfillnodes",
+		Field: func(p *Partition) any { return &p.Reservation.BackfillNodes },
+		Least: 1, Most: 10000, Sentence: "With backfill, how many reserved nodes are looked at."},
 
 	{Section: "noderefusal", Key: "backoff", Field: func(p *Partition) any { return &p.NodeRefusal.Backoff },
 		Examples: []string{"10s", "0s"},
@@ -86,6 +96,8 @@ func (s *PartitionSetting) Text(p *Partition) string {
 		return v.String()
 	case *int:
 		return fmt.Sprint(*v)
+	case *Backfill:
+		return v.String()
 	}
 	panic("configs: " + s.Section + " " + s.Key + " is of an unknown type")
 }

@@ -14,6 +14,9 @@ func (p *Partition) Budgets() []*budgets.Tracked { return p.budgets.All() }
 // the disruption.budgets property of the queue. Read-only.
 func (p *Partition) BudgetsOf(y *Allocation) []*budgets.Tracked { return p.budgets.Of(y) }
 
+// SelectedByBudget reports whether a budget would select x once it is bound.
+func SelectedByBudget(p *Partition, x *Allocation) bool { return p.budgets.Selects(x.ask.Tags()) }
+
 // applyBudgets puts the configured budgets in force and matches all allocations again (PRE-71).
 func (p *Partition) applyBudgets() {
 	for x := range p.budgets.Each {

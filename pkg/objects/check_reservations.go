@@ -47,6 +47,11 @@ func (c *recount) checkReservations(held map[*Node]resources.Amounts) error {
 	for _, n := range c.p.nodes {
 		onNodes += len(n.extra.reserved)
 	}
+	for x := range c.p.marks.backfilled {
+		if !c.knows(x) || x.Pending() || len(x.node.extra.reserved) == 0 {
+			return fmt.Errorf("%s is listed as backfilled, and is no allocation of a reserved node", x.Key())
+		}
+	}
 	if ofApps != len(r.asks) || onNodes != len(r.asks) {
 		return fmt.Errorf("applications list %d reservations and nodes %d, there are %d", ofApps, onNodes, len(r.asks))
 	}

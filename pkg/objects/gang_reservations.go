@@ -26,6 +26,16 @@ func (l ReservationLedger) Together(x *Allocation) bool {
 	return r.gang == x.app && r.byAsk[x].together
 }
 
+// MembersTogether returns the members of the gang that has reserved nodes, with these, in the order of the reservations.
+func (l ReservationLedger) MembersTogether() (members []MemberNode) {
+	for _, x := range l.AsksOf(l.Gang()) {
+		if l.Together(x) {
+			members = append(members, MemberNode{x, l.Of(x)})
+		}
+	}
+	return members
+}
+
 // ReserveTogether reserves nodes for members of the gang of a, and no others: reservations of other members end. made
 // are those of members that had none, and moved those of members that had another node. Requires: no other application
 // has reserved nodes together; MayReserveTogether; the asks are pending members of a that wait for each other.
@@ -43,14 +53,17 @@ func (l ReservationLedger) ReserveTogether(a *Application, members []MemberNode,
 	for _, m := range members {
 		switch l.Of(m.Ask) {
 		case m.Node:
-			continue
 		case nil:
 			made = append(made, m)
 		default:
 			l.clear(m.Ask, ReservationMoved)
 			moved = append(moved, m)
 		}
-		l.add(m.Ask, reservation{node: m.Node, at: now, together: true})
+	}
+	for _, m := range members {
+		if l.Of(m.Ask) == nil {
+			l.add(m.Ask, reservation{node: m.Node, at: now, together: true})
+		}
 	}
 	l.p.marks.reservations.gang = a
 	return made, moved

@@ -221,6 +221,7 @@ func (p *Partition) register(x *Allocation) {
 func (p *Partition) unregister(x *Allocation) {
 	p.Gangs().removed(x)
 	delete(p.marks.ending, x)
+	delete(p.marks.backfilled, x)
 	p.postClassUsage(x, -1)
 	p.classNumbers.release(x.key.ClassID)
 	delete(p.allocations, x.Key())

@@ -18,6 +18,7 @@ type marks struct {
 	nominated  map[*Allocation]nomination     // pending, nominated for a node
 	nominees   []*Allocation                  // the nominated asks, in the order of their nomination
 	ending     map[*Allocation]struct{}       // whose release is ordered for another reason; nil: none ever was
+	backfilled map[*Allocation]struct{}       // which use what is held for reservations; nil: none ever did
 
 	reservations reservations
 }

@@ -8,8 +8,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// candidateSearch finds the asks that may reserve a node, in selection order. It goes down from root by the masks, as a
-// decision does: queues and applications whose asks no quota allows are not visited.
+// candidateSearch finds the asks that may reserve a node, in selection order.
 type candidateSearch struct {
 	eng        *Engine
 	now        time.Time
@@ -27,46 +26,22 @@ func (eng *Engine) candidates(now time.Time, free int) (found []*objects.Allocat
 		eng: eng, now: now, delay: eng.part.Reservations().Settings().Delay, left: free + maxRefusals,
 		reservable: map[*feasibility.Shape]bool{},
 	}
-	if len(eng.maskByDepth) == 0 {
-		eng.maskByDepth = append(eng.maskByDepth, nil)
-	}
-	eng.part.Root().PendingShapes(&eng.maskByDepth[0])
 	if free <= 0 {
 		s.left = 0
-		eng.part.Reservations().KeepRequiredNodes(eng.maskByDepth[0])
 	}
-	s.below(eng.part.Root(), 0)
+	for a, shapes := range eng.descent.Applications(eng.part.Root()) {
+		if s.left == 0 {
+			eng.descent.Narrow(eng.part.Reservations().KeepRequiredNodes)
+		}
+		s.of(a, shapes)
+	}
 	return s.found, s.visited
 }
 
-// below searches q for the shapes of maskByDepth[level].
-func (s *candidateSearch) below(q *objects.Queue, level int) {
-	if q.Leaf() {
-		for a := range q.FeasibleApplications(s.eng.maskByDepth[level]) {
-			s.descend(level, a.RestrictToHeadroom)
-			s.of(a, level+1)
-		}
-		return
-	}
-	for child := range q.FeasibleChildren(s.eng.maskByDepth[level]) {
-		s.descend(level, child.RestrictToHeadroom)
-		s.below(child, level+1)
-	}
-}
-
-// descend sets the mask below level.
-func (s *candidateSearch) descend(level int, restrict func(feasibility.Mask)) {
-	if len(s.eng.maskByDepth) == level+1 {
-		s.eng.maskByDepth = append(s.eng.maskByDepth, nil)
-	}
-	s.eng.maskByDepth[level+1].CopyFrom(s.eng.maskByDepth[level])
-	restrict(s.eng.maskByDepth[level+1])
-}
-
 // of adds the candidates of an application. The order of its asks is not that of its groups.
-func (s *candidateSearch) of(a *objects.Application, level int) {
+func (s *candidateSearch) of(a *objects.Application, shapes feasibility.Mask) {
 	var own []*objects.Allocation
-	for group := range a.FeasibleAskGroups(s.eng.maskByDepth[level]) {
+	for group := range a.FeasibleAskGroups(shapes) {
 		own = s.appendOf(own, group)
 		s.visited++
 	}
@@ -77,11 +52,6 @@ func (s *candidateSearch) of(a *objects.Application, level int) {
 				continue
 			}
 			s.left--
-			if s.left == 0 {
-				for depth := range level + 1 {
-					s.eng.part.Reservations().KeepRequiredNodes(s.eng.maskByDepth[depth])
-				}
-			}
 		}
 		s.found = append(s.found, x)
 	}

@@ -34,8 +34,8 @@ func (c *changes) more() { c.mayPlace, c.mayChange = true, true }
 
 // Wants leaves out the changes that free nothing and block no ask by themselves.
 func (*changes) Wants() objects.ChangeSet {
-	return 1<<objects.ReservationEnded | 1<<objects.AskAdded | 1<<objects.NominationEnded | 1<<objects.ReservationAdded |
-		1<<objects.AllocationPosted | 1<<objects.AllocationUnposted | 1<<objects.ReplacementEnded |
+	return 1<<objects.ReservationEnded | 1<<objects.AskAdded | 1<<objects.AskRemoved | 1<<objects.NominationEnded |
+		1<<objects.ReservationAdded | 1<<objects.AllocationPosted | 1<<objects.AllocationUnposted | 1<<objects.ReplacementEnded |
 		1<<objects.AskGroupHeld | 1<<objects.NodeAdded | 1<<objects.NodeRemoved | 1<<objects.NodeUsageChanged |
 		1<<objects.NodeFreed | 1<<objects.SchedulabilityChanged | 1<<objects.NodeAttributesChanged |
 		1<<objects.CapacityChanged | 1<<objects.QuotasChanged | 1<<objects.QueueSettingsChanged |
@@ -48,7 +48,8 @@ func (*changes) Wants() objects.ChangeSet {
 // On implements objects.Consumer.
 func (c *changes) On(was *objects.Change) {
 	switch was.Kind {
-	case objects.AskAdded, objects.AllocationPosted, objects.NodeRemoved, objects.NodeUsageChanged:
+	// a gang that has lost a member may fit where it did not
+	case objects.AskAdded, objects.AskRemoved, objects.AllocationPosted, objects.NodeRemoved, objects.NodeUsageChanged:
 		c.mayChange = true
 	case objects.ReservationEnded:
 		c.ended = append(c.ended, EndedReservation{was.Ask, was.Node, was.Since, was.End})

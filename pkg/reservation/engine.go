@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/canopy-scheduler/canopy/pkg/feasibility"
+	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
@@ -36,8 +36,8 @@ type Engine struct {
 	nextEligible time.Time                         // when an ask may reserve although nothing changes; zero: none may
 	refusedUntil map[*objects.Allocation]time.Time // asks that the RM has refused, and when they are considered again
 
-	visitedNodes int                // how many nodes the last search has looked at
-	maskByDepth  []feasibility.Mask // scratch of candidateSearch, by depth of the queue
+	visitedNodes int             // how many nodes the last search has looked at
+	descent      objects.Descent // scratch of candidateSearch
 }
 
 // Host is the scheduler that an Engine belongs to. Its calls that begin with On report what the engine has done, in the
@@ -50,6 +50,8 @@ type Host interface {
 	// x now, and the RM accepts x there.
 	Allows(x *objects.Allocation, n *objects.Node, gone []*objects.Allocation) bool
 	Accepts(x *objects.Allocation, n *objects.Node) bool
+	// FitAt returns when members fit their nodes together at the latest, as runtimes.Engine.FitAt.
+	FitAt(members []objects.MemberNode) (at time.Time, known bool)
 
 	// OnReserved: x has reserved n.
 	OnReserved(x *objects.Allocation, n *objects.Node)
@@ -81,19 +83,47 @@ func (eng *Engine) ServeDeadlines(now time.Time) { eng.servedUntil = now }
 func (eng *Engine) BeginRun(now time.Time) {
 	// the answers of the RM, and what depends on the time, may differ from those of the last run
 	eng.changes.mayPlace = true
-	for s := eng.part.Reservations().Settings(); len(eng.part.Reservations().Asks()) > 0; {
-		x := eng.part.Reservations().Asks()[0]
-		switch {
-		case !s.Enabled:
-			eng.part.Reservations().Clear(x, objects.ReservationDisabled)
-		case now.Before(eng.part.Reservations().Since(x).Add(s.Timeout)):
-			eng.ReportEnded()
-			return
-		default:
-			eng.part.Reservations().Clear(x, objects.ReservationTimedOut)
-		}
+	l := eng.part.Reservations()
+	if asks := l.Asks(); len(asks) > 0 && (!l.Settings().Enabled || !now.Before(eng.timeoutOf(asks[0]))) {
+		eng.endTimedOut(slices.Clone(asks), now)
 	}
 	eng.ReportEnded()
+}
+
+// timeoutOf returns when the reservation of x times out (RES-7).
+func (eng *Engine) timeoutOf(x *objects.Allocation) time.Time {
+	return eng.part.Reservations().Since(x).Add(eng.part.Reservations().Settings().Timeout)
+}
+
+// endTimedOut ends the reservations of asks, the oldest first, that have timed out, or all if there shall be none.
+// With backfill one whose latest time is known stays: later the ask might find no node as early (RES-18).
+func (eng *Engine) endTimedOut(asks []*objects.Allocation, now time.Time) {
+	l := eng.part.Reservations()
+	for _, x := range asks {
+		switch {
+		case l.Of(x) == nil: // it has ended with its gang
+		case !l.Settings().Enabled:
+			l.Clear(x, objects.ReservationDisabled)
+		case now.Before(eng.timeoutOf(x)):
+			return
+		case !eng.keeps(x):
+			l.Clear(x, objects.ReservationTimedOut)
+		}
+	}
+}
+
+// keeps reports whether backfill keeps the reservation of x, and with it that of its gang, from timing out.
+func (eng *Engine) keeps(x *objects.Allocation) bool {
+	l := eng.part.Reservations()
+	if l.Settings().Backfill != configs.BackfillBounded {
+		return false
+	}
+	members := []objects.MemberNode{{Ask: x, Node: l.Of(x)}}
+	if l.Together(x) {
+		members = l.MembersTogether()
+	}
+	_, known := eng.host.FitAt(members)
+	return known
 }
 
 // Placeable returns the first ask with a reservation, in selection order, that can be placed now, and the node: the
@@ -193,10 +223,15 @@ func (eng *Engine) NextDeadline() (t time.Time, ok bool) {
 		}
 	}
 	ok = t.After(eng.servedUntil)
-	if asks := eng.part.Reservations().Asks(); len(asks) > 0 {
-		if at := eng.part.Reservations().Since(asks[0]).Add(s.Timeout); at.After(eng.servedUntil) && (!ok || at.Before(t)) {
+	for _, x := range eng.part.Reservations().Asks() {
+		at := eng.timeoutOf(x)
+		if !at.After(eng.servedUntil) && s.Backfill == configs.BackfillBounded {
+			continue // backfill keeps it, or the next run ends it
+		}
+		if at.After(eng.servedUntil) && (!ok || at.Before(t)) {
 			return at, true
 		}
+		break
 	}
 	return t, ok
 }

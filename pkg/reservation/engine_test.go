@@ -56,6 +56,8 @@ func (w *world) Allows(*objects.Allocation, *objects.Node, []*objects.Allocation
 
 func (w *world) Accepts(*objects.Allocation, *objects.Node) bool { return true }
 
+func (w *world) FitAt([]objects.MemberNode) (at time.Time, known bool) { return at, false }
+
 func (w *world) OnReserved(x *objects.Allocation, n *objects.Node) {
 	w.events = append(w.events, fmt.Sprintf("%s reserves %s", x.Key(), n.ID()))
 }

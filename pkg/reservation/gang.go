@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/gangscheduling"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
@@ -90,7 +91,7 @@ func (eng *Engine) clearlyBetter(plan []objects.MemberNode) bool {
 	}
 	lack, held := lackTogether(present)
 	less, _ := lackTogether(plan)
-	if !held || lack > 0 && 4*less <= lack {
+	if !held || lack > 0 && 4*less <= lack && !eng.fitsLater(plan, present) {
 		return true
 	}
 	for i, m := range present {
@@ -99,6 +100,17 @@ func (eng *Engine) clearlyBetter(plan []objects.MemberNode) bool {
 		}
 	}
 	return false
+}
+
+// fitsLater reports whether backfill keeps a gang from moving to the nodes of plan: its latest time would be later
+// (RES-18).
+func (eng *Engine) fitsLater(plan, present []objects.MemberNode) bool {
+	if eng.part.Reservations().Settings().Backfill != configs.BackfillBounded {
+		return false
+	}
+	at, known := eng.host.FitAt(plan)
+	before, knownBefore := eng.host.FitAt(present)
+	return knownBefore && (!known || at.After(before))
 }
 
 // lackTogether returns the dominant share of what members lack on the node on which they lack the most. held: each node

@@ -1,14 +1,11 @@
 package runtimes
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
-	"github.com/canopy-scheduler/canopy/pkg/priorities"
-	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
 // Reserved says until when an ask waits for the node that it has reserved (RUN-8).
@@ -19,90 +16,43 @@ type Reserved struct {
 	FitsAt objects.Timestamp `json:"fitsAt,omitzero"`
 	// the allocations that have ended by then, in the order of their ends
 	After []objects.AllocationKey `json:"after,omitempty"`
-	// allocations that would have to end, too, and of which no end is known: without an enforced bound, or being released
+	// allocations that would have to end, too, and of which no end is known: without an enforced bound, or overdue
 	Endless []objects.AllocationKey `json:"endless,omitempty"`
+	// of a member of a gang: when all members fit the nodes that they have reserved together, likewise
+	TogetherAt objects.Timestamp `json:"togetherAt,omitzero"`
 }
 
 // Reserved returns until when x waits for the node that it has reserved; nil: it has reserved none.
 func (eng *Engine) Reserved(x *objects.Allocation) *Reserved {
-	n := eng.part.Reservations().Of(x)
+	l := eng.part.Reservations()
+	n := l.Of(x)
 	if n == nil {
 		return nil
 	}
-	eng.Refresh()
-	missing := missingFor(eng.part, x, n)
-	r := &Reserved{Node: n.ID()}
-	var endless []*objects.Allocation
-	var ending []*end
-	for y := range n.EachAllocation {
-		if e := eng.of[y]; e != nil && !eng.part.Preempting(y) {
-			ending = append(ending, e)
-		} else {
-			endless = append(endless, y)
-		}
+	r, o := &Reserved{Node: n.ID()}, eng.Outlook(n)
+	free := FreeFor(n, func(y *objects.Allocation) bool { return y == x })
+	ends, left := o.until(Missing(slices.Clone(x.Shape().Vector()), free))
+	for _, y := range ends {
+		r.After = append(r.After, y.x.Key())
 	}
-	slices.SortFunc(ending, func(a, b *end) int {
-		return cmp.Or(a.gone().Compare(b.gone()), cmp.Compare(a.x.Key(), b.x.Key()))
-	})
-	for _, e := range ending {
-		if enough.Covers(missing) {
-			return r
-		}
-		if !holdsAny(e.x, missing) {
-			continue
-		}
-		missing.Sub(e.x.Shape().Vector())
-		r.FitsAt, r.After = objects.TimestampOf(e.gone()), append(r.After, e.x.Key())
+	switch {
+	case !enough.Covers(left):
+		r.Endless = holdersOf(o.endless, left)
+	case len(ends) > 0:
+		r.FitsAt = objects.TimestampOf(ends[len(ends)-1].gone)
 	}
-	if !enough.Covers(missing) {
-		r.FitsAt = 0
-		r.Endless = holdersOf(endless, missing)
+	if l.Together(x) {
+		if at, known := eng.FitAt(l.MembersTogether()); known && !at.IsZero() {
+			r.TogetherAt = objects.TimestampOf(at)
+		}
 	}
 	return r
-}
-
-// enough covers what is missing if nothing is.
-var enough resources.Vector
-
-// gone returns when e.x has ended at the latest: after its release it has its termination grace (PRE-86).
-func (e *end) gone() time.Time { return e.due.Add(priorities.GracePeriodOf(e.x.Ask().Tags())) }
-
-// missingFor returns, as a new vector, what n lacks for x beside what is held there for other asks; negative: it has
-// more than enough.
-func missingFor(p *objects.Partition, x *objects.Allocation, n *objects.Node) resources.Vector {
-	missing := slices.Clone(x.Shape().Vector())
-	for i := range missing {
-		if missing[i] > 0 {
-			missing[i] = resources.SubSaturated(missing[i], p.Reservations().FreeFor(x, n, resources.Index(i)))
-		}
-	}
-	return missing
-}
-
-// holdersOf returns the allocations that hold something of what is missing, by key.
-func holdersOf(all []*objects.Allocation, missing resources.Vector) (keys []objects.AllocationKey) {
-	for _, y := range all {
-		if holdsAny(y, missing) {
-			keys = append(keys, y.Key())
-		}
-	}
-	slices.Sort(keys)
-	return keys
-}
-
-func holdsAny(y *objects.Allocation, missing resources.Vector) bool {
-	for k, n := range missing {
-		if n > 0 && y.Shape().Vector().At(resources.Index(k)) > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // Text is the clause for an explanation, after one that says that x waits for a node; empty: no end on the node is
 // known.
 func (r *Reserved) Text() string {
-	if r == nil || len(r.After) == 0 {
+	if r == nil || len(r.After) == 0 && r.TogetherAt.IsZero() {
 		return ""
 	}
 	if len(r.Endless) > 0 {
@@ -112,11 +62,17 @@ func (r *Reserved) Text() string {
 		}
 		return text
 	}
-	last := len(r.After) - 1
-	text := fmt.Sprintf("; node %s has enough at %s at the latest, when %s has ended", r.Node,
-		r.FitsAt.Time().Format(time.RFC3339), r.After[last])
-	if last > 0 {
-		text += fmt.Sprintf(", after %d others", last)
+	text := ""
+	if last := len(r.After) - 1; last >= 0 {
+		text = fmt.Sprintf("; node %s has enough at %s at the latest, when %s has ended", r.Node,
+			r.FitsAt.Time().Format(time.RFC3339), r.After[last])
+		if last > 0 {
+			text += fmt.Sprintf(", after %d others", last)
+		}
+	}
+	if !r.TogetherAt.IsZero() {
+		text += fmt.Sprintf("; all members of its gang fit at %s at the latest",
+			r.TogetherAt.Time().Format(time.RFC3339))
 	}
 	return text
 }

@@ -17,8 +17,9 @@ type Engine struct {
 	part *objects.Partition
 	now  time.Time // of the current command or run
 
-	ends ends
-	of   map[*objects.Allocation]*end
+	ends  ends
+	of    map[*objects.Allocation]*end
+	asked map[*objects.Allocation]time.Time // that were asked to end: when those that had an end have ended at the latest
 
 	// Since the last refresh: allocations that were posted or unposted, and queues whose bounds have changed.
 	changed []*objects.Allocation
@@ -48,7 +49,7 @@ func New(p *objects.Partition) *Engine {
 // Reset starts again with another partition: the RM has re-registered, and reports what runs once more.
 func (eng *Engine) Reset(p *objects.Partition) {
 	*eng = Engine{part: p, now: eng.now, of: map[*objects.Allocation]*end{}, stored: eng.keptStarts(),
-		overruns: eng.overruns}
+		asked: map[*objects.Allocation]time.Time{}, overruns: eng.overruns}
 	objects.Attach(p, eng)
 }
 
@@ -117,7 +118,7 @@ func (eng *Engine) OnReported(key objects.AllocationKey) {
 
 // Wants implements objects.Consumer. A move of an application posts all of its allocations anew.
 func (*Engine) Wants() objects.ChangeSet {
-	return 1<<objects.AllocationPosted | 1<<objects.AllocationUnposted | 1<<objects.RunTimesChanged
+	return 1<<objects.AllocationPosted | 1<<objects.AllocationUnposted | 1<<objects.RunTimesChanged | 1<<objects.EndOrdered
 }
 
 // On implements objects.Consumer.
@@ -125,8 +126,8 @@ func (eng *Engine) On(c *objects.Change) {
 	switch c.Kind {
 	case objects.RunTimesChanged:
 		eng.queues = append(eng.queues, c.Queue)
-	case objects.AllocationPosted, objects.AllocationUnposted:
-		if len(eng.of) > 0 || c.Ask.Application().Queue().RunTime().Enforced {
+	case objects.AllocationPosted, objects.AllocationUnposted, objects.EndOrdered:
+		if len(eng.of)+len(eng.asked) > 0 || c.Ask.Application().Queue().RunTime().Enforced {
 			eng.changed = append(eng.changed, c.Ask)
 		}
 	}
@@ -175,6 +176,7 @@ func (eng *Engine) EndOverdue(ended func(x *objects.Allocation, bound time.Durat
 		eng.remove(e)
 		if !eng.part.Preempting(e.x) {
 			eng.overruns++
+			eng.asked[e.x] = e.goneIfAsked(eng.now)
 			objects.OrderEnd(eng.part, e.x)
 			ended(e.x, e.bound)
 		}
@@ -207,6 +209,7 @@ func (eng *Engine) refreshEnd(x *objects.Allocation) {
 		if e != nil {
 			eng.remove(e)
 		}
+		delete(eng.asked, x)
 		return
 	}
 	s, bound := x.Application().Queue().RunTime(), time.Duration(0)
@@ -216,6 +219,9 @@ func (eng *Engine) refreshEnd(x *objects.Allocation) {
 	switch {
 	case e != nil && bound == 0:
 		eng.remove(e)
+		if objects.Ending(eng.part, x) {
+			eng.asked[x] = e.goneIfAsked(eng.now)
+		}
 	case bound == 0 || e != nil && e.bound == bound && e.grace == s.Grace:
 	default:
 		if e != nil {

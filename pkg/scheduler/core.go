@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/backfill"
 	"github.com/canopy-scheduler/canopy/pkg/clusterquota"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
@@ -42,6 +43,7 @@ type Core struct {
 	preemption   *preemption.Engine
 	reservations *reservation.Engine
 	runTimes     *runtimes.Engine
+	backfill     *backfill.Engine
 	gangs        *gangscheduling.Gangs
 	nodes        *nodeselection.Nodes
 	quotas       *clusterquota.Quotas
@@ -77,6 +79,7 @@ func NewWith(conf configs.Partition, oracle *objects.Oracle, opt objects.Options
 	c.preemption = preemption.New(c.part, opt, engineHost{nodeHost{c}})
 	c.reservations = reservation.New(c.part, reservationHost{nodeHost{c}})
 	c.runTimes = runtimes.New(c.part)
+	c.backfill = backfill.New(c.part, c.runTimes, backfillHost{nodeHost{c}})
 	c.watch()
 	c.SetOracle(oracle)
 	return c
@@ -254,6 +257,7 @@ func (c *Core) apply(now time.Time, cmd Command) {
 		c.preemption.Reset(c.part, now)
 		c.reservations.Reset(c.part)
 		c.runTimes.Reset(c.part)
+		c.backfill.Reset(c.part)
 		c.watch()
 		c.emit(PartitionReset(m))
 	case AddNode:

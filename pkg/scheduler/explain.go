@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/affinity"
+	"github.com/canopy-scheduler/canopy/pkg/backfill"
 	"github.com/canopy-scheduler/canopy/pkg/constraints"
 	"github.com/canopy-scheduler/canopy/pkg/explain"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
@@ -45,6 +46,9 @@ type Explanation struct {
 	Nodes     *NodeCounts    `json:"nodes,omitempty"`
 	// the asks for which nodes are held that nodes counts as reserved
 	HeldFor []objects.Holder `json:"heldFor,omitempty"`
+	// why it does not use what is reserved on a node that it would fit otherwise; missing: there is no such node, or the
+	// configuration has no backfill
+	Backfill *backfill.Refusal `json:"backfill,omitempty"`
 
 	Gates        []explain.Gate           `json:"gates,omitempty"`          // every condition for it to be placed
 	Largest      *explain.GateChange      `json:"largestRequest,omitempty"` // the most that it could request instead
@@ -188,6 +192,7 @@ func (c *Core) explain(e *Explanation, x *objects.Allocation, now time.Time) {
 	} else if n := c.part.Reservations().Of(x); n != nil {
 		e.Node, e.Reserved = n.ID(), c.runTimes.Reserved(x)
 	}
+	e.Backfill = c.backfill.Refusal(x, now)
 	v.BackOffs = c.backOffs(x)
 	e.Entitlements = preemption.EntitlementValues(c.part, x, now)
 	var allows func(*objects.Node) bool

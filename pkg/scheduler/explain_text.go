@@ -32,7 +32,7 @@ func (e *Explanation) String() string {
 	if e.Verdict.Permanent {
 		text = "it can never run as things are: " + text
 	}
-	return text + e.Reserved.Text() + e.notListeningText() + e.pausesText() + e.movedText()
+	return text + e.Reserved.Text() + e.Backfill.Text() + e.notListeningText() + e.pausesText() + e.movedText()
 }
 
 // movedText is the clause for an ask of an application that was moved; empty: it was not (OPS-9).

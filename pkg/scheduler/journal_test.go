@@ -29,7 +29,7 @@ var consumers = []string{
 // why.
 var decisions = [objects.ChangeKinds]string{
 	objects.AskAdded:                ". x . x . x . x x . x x . .",
-	objects.AskRemoved:              ". . . x . x . x . . . x . .",
+	objects.AskRemoved:              ". . . x . x . x x . . x . .",
 	objects.NominationAdded:         ". x . x . . . . . . . x . .",
 	objects.NominationRemoved:       ". x . x . . . . . . . . . .",
 	objects.NominationEnded:         ". x . . . . . x x . x x . .",
@@ -42,7 +42,7 @@ var decisions = [objects.ChangeKinds]string{
 	objects.AllocationTagged:        ". x . x . . . . . . . . x .",
 	objects.PreemptionMarked:        ". x . x . . . x . . . . x x",
 	objects.PreemptionUnmarked:      ". x . x . . . x . . x . . x",
-	objects.EndOrdered:              ". x . x . . . x . . . . x x",
+	objects.EndOrdered:              ". x . x . . . x . x . . x x",
 	objects.ReplacementAdded:        ". x . x . . . . . . . x . .",
 	objects.ReplacementEnded:        ". x . x . . . . x . x x . .",
 	objects.Replaced:                ". x . . . . . . . . x . . .",

@@ -16,6 +16,11 @@ func (h reservationHost) FeasibleNode(x *objects.Allocation, now time.Time) *obj
 	return h.c.feasibleNodeOf(x, now)
 }
 
+// FitAt implements reservation.Host.
+func (h reservationHost) FitAt(members []objects.MemberNode) (at time.Time, known bool) {
+	return h.c.runTimes.FitAt(members)
+}
+
 // OnReserved implements reservation.Host.
 func (h reservationHost) OnReserved(x *objects.Allocation, n *objects.Node) {
 	h.c.emit(Event{Kind: EventReserved}.about(x, n.ID()))

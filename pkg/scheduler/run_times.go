@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/backfill"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/runtimes"
 )
@@ -24,6 +25,9 @@ func (c *Core) withRunTime(ask *objects.Ask) (*objects.Ask, error) {
 	}
 	if err != nil {
 		return ask, fmt.Errorf("run time: %w", err)
+	}
+	if _, err = backfill.Declines(ask.Tags()); err != nil {
+		return ask, err
 	}
 	if wish != 0 {
 		ask = ask.WithRunTime(wish, 0)

@@ -125,6 +125,9 @@ func (c *Core) decideAll(now time.Time, budget int) (made int, more bool) {
 			return c.placeReservedGang(now), false
 		}
 	}
+	if x == nil && c.backfill.Release() {
+		return 1, false
+	}
 	if x == nil {
 		if made := c.replacePlaceholders(now, budget); made > 0 {
 			return made, false
@@ -139,6 +142,9 @@ func (c *Core) decideAll(now time.Time, budget int) (made int, more bool) {
 		c.place(x, n, now)
 		c.preemption.RecordEnded(preemption.VictimEnd{}, now)
 		c.reservations.ReportEnded()
+		return 1, false
+	}
+	if c.backfillOne(now) {
 		return 1, false
 	}
 	found, more := c.preemption.Preempt(now)

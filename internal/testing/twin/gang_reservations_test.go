@@ -123,6 +123,12 @@ func (t *Twin) gangMoves(a *app, on []objects.NodeID) bool {
 		own = append(own, w.reserved)
 	}
 	lack := t.gangLack(c, members, own)
+	if t.backfills() && !math.IsInf(lack, 1) {
+		at, known := t.latest(c, placements{members, own})
+		if then, knownThen := t.latest(c, placements{members, on}); known && (!knownThen || then.After(at)) {
+			return false
+		}
+	}
 	return math.IsInf(lack, 1) || lack > 0 && t.gangLack(c, members, on) <= lack/4
 }
 

@@ -95,6 +95,8 @@ type allocation struct {
 	runBound, runGrace time.Duration // of its enforced run time; 0: none
 	runDue             time.Time     // when it is released
 	ending             bool          // its release is ordered, other than by preemption
+	goneAsAsked        time.Time     // when it has ended at the latest since then; zero: nothing says when
+	backfilled         bool          // it uses what its node holds for reservations
 
 	// of a placeholder:
 	timedOut   bool           // because nothing replaces it

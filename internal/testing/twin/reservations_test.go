@@ -35,6 +35,10 @@ func (t *Twin) unreserve(w *allocation) {
 	}
 	w.reserved, w.reservedAt = "", time.Time{}
 	t.reserving = slices.DeleteFunc(t.reserving, func(x *allocation) bool { return x == w })
+	for _, y := range t.allocations {
+		y.backfilled = y.backfilled && slices.ContainsFunc(t.reserving,
+			func(x *allocation) bool { return x.reserved == y.node })
+	}
 }
 
 // dropReservations ends the reservations of asks that are not pending or wait for placeholders, and of nodes that
@@ -52,7 +56,10 @@ func (t *Twin) dropReservations() {
 // expireReservations ends the reservations that have lasted too long.
 func (t *Twin) expireReservations() {
 	for _, w := range slices.Clone(t.reserving) {
-		if !t.reservation.Enabled || !t.now.Before(w.reservedAt.Add(t.reservation.Timeout)) {
+		if w.reserved == "" { // it has ended with its gang
+			continue
+		}
+		if !t.reservation.Enabled || !t.now.Before(w.reservedAt.Add(t.reservation.Timeout)) && !t.backfillKeeps(w) {
 			t.unreserve(w)
 		}
 	}
@@ -136,7 +143,7 @@ func (t *Twin) reserve() (changed bool) {
 		if unbound && free <= 0 {
 			continue
 		}
-		nodes := t.reservableNodes(w)
+		nodes := t.reservableNodes(t.total(), w)
 		n := find(nodes[:min(len(nodes), reservationRefusals)], func(n *node) bool { return t.predicatesPass(n, w.ask) })
 		switch {
 		case n != nil:
@@ -211,7 +218,7 @@ func (t *Twin) mayReserve() []*allocation {
 	return filter(t.allocations, func(w *allocation) bool {
 		return w.node == "" && w.nominated == "" && w.reserved == "" && !t.heldBack(w) && t.replaces(w) == nil &&
 			t.withinQuotaOfQueues(c, w) && t.applicationMayStart(c, w) &&
-			find(t.nodes, func(n *node) bool { return c.fits(n, w.ask) }) == nil && len(t.reservableNodes(w)) > 0
+			find(t.nodes, func(n *node) bool { return c.fits(n, w.ask) }) == nil && len(t.reservableNodes(c, w)) > 0
 	})
 }
 
@@ -225,8 +232,7 @@ func (t *Twin) withinQuotaOfQueues(c *totals, w *allocation) bool {
 }
 
 // reservableNodes returns the nodes that w may reserve, the best first: the smallest part of a resource is missing.
-func (t *Twin) reservableNodes(w *allocation) []*node {
-	c := t.total()
+func (t *Twin) reservableNodes(c *totals, w *allocation) []*node {
 	nodes := filter(t.nodes, func(n *node) bool {
 		unheld := w.ask.RequiredNode() != "" || len(t.reservedOn(n.id)) == 0 && !t.heldOn(n.id)
 		return unheld && n.admits(w.ask) && t.holdsWithoutAllocations(c, n, w)
@@ -268,7 +274,7 @@ func (t *Twin) reservationTimes() (times []time.Time) {
 	for _, w := range t.reserving {
 		times = append(times, w.reservedAt.Add(t.reservation.Timeout))
 	}
-	if slices.ContainsFunc(times, func(at time.Time) bool { return !at.After(t.now) }) {
+	if slices.ContainsFunc(times, func(at time.Time) bool { return !at.After(t.now) }) && !t.backfills() {
 		times = nil // the next Schedule ends it
 	}
 	search := t.nextReservations.After(t.now) // else the next Schedule does

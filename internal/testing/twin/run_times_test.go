@@ -39,6 +39,9 @@ func (t *Twin) runTimeWish(ask *objects.Ask) (wish time.Duration, ok bool) {
 // runTimeReason says why a new ask may not run for as long as it wishes; empty: it may.
 func (t *Twin) runTimeReason(ask *objects.Ask) string {
 	wish, ok := t.runTimeWish(ask)
+	if _, readable := mayBackfill(ask.Tags()); !readable {
+		ok = false
+	}
 	conf := t.queue(t.app(ask.App).leaf).conf.RunTime
 	switch {
 	case !ok:
@@ -135,6 +138,7 @@ func (t *Twin) endLongRuns() {
 		return cmp.Or(a.runDue.Compare(b.runDue), cmp.Compare(a.ask.Key, b.ask.Key))
 	})
 	for _, w := range over {
+		w.goneAsAsked = w.goneIfAsked(t.now)
 		w.ending = true
 		t.emit(scheduler.Released{Key: w.ask.Key, App: w.ask.App, Type: scheduler.TimedOut})
 	}

@@ -231,6 +231,9 @@ func (t *Twin) Schedule(now time.Time, budget int) (effects []scheduler.Effect, 
 		if w == nil {
 			w, n = t.bindableReservation()
 		}
+		if w == nil && t.releaseBackfilled() {
+			continue
+		}
 		if w == nil && t.replaceOne() {
 			continue
 		}
@@ -248,6 +251,8 @@ func (t *Twin) Schedule(now time.Time, budget int) (effects []scheduler.Effect, 
 			budget -= len(asks) - 1
 		case w != nil:
 			t.bind(w, n)
+			t.forgetGroups()
+		case t.backfill():
 			t.forgetGroups()
 		case !t.preempt() && !t.reserve():
 			t.reportWaiting()

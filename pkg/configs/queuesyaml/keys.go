@@ -152,6 +152,8 @@ func settingsMapping(section string) (m mapping) {
 		case *int:
 			k.value = countValue
 			k.description += fmt.Sprintf(" From %d to %d.", s.Least, s.Most)
+		case *configs.Backfill:
+			k.value, k.words = wordValue, s.Words
 		}
 		k.description += " Default: " + s.Text(&defaults) + "."
 		m = append(m, k)

@@ -95,6 +95,16 @@ func (r *reader) partitionSettings(p *validation.Partition, section string, n *y
 			default:
 				*to = int(count)
 			}
+		case *configs.Backfill:
+			if isNull(n) {
+				continue
+			}
+			at := slices.IndexFunc(s.Words, func(word string) bool { return strings.EqualFold(word, textOf(n)) })
+			if at < 0 {
+				r.wrongType(p.Subject, s.Key, n, strings.Join(s.Words, " or "))
+				continue
+			}
+			*to = configs.Backfill(at)
 		}
 	}
 	return fields

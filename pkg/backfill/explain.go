@@ -1,0 +1,141 @@
+package backfill
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/feasibility"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/runtimes"
+)
+
+// Reason says why an ask is not backfilled.
+type Reason uint8
+
+// The reasons. Those up to HasAffinity are of the ask, whatever is reserved.
+const (
+	Declined            Reason = iota + 1 // its tag says so
+	RequiresNode                          // it requires one node
+	MayNotEnd                             // it may not be preempted
+	HasBudget                             // a disruption budget selects it
+	HasAffinity                           // it has constraints on other allocations
+	NotBounded                            // its queue enforces no bound of its run time
+	ReservedHasAffinity                   // the reserved ask has constraints on other allocations
+	NoKnownTime                           // nothing says when the reservation can be used
+	TooLong                               // it ends later than that
+	NotAccepted                           // the resource manager, or another allocation, refuses it on the node
+	NoRoom                                // a quota or limit has no room beside the reserved asks
+	NotYet                                // it may be, at its turn or beyond the look-ahead
+)
+
+var codes = [...]string{"", "declined", "requiresNode", "mayNotEnd", "hasBudget", "hasAffinity", "notBounded",
+	"reservedHasAffinity", "noKnownTime", "tooLong", "notAccepted", "noRoom", "notYet"}
+
+func (r Reason) String() string { return codes[r] }
+
+// MarshalText implements encoding.TextMarshaler.
+func (r Reason) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// Refusal says why a pending ask does not use what is reserved on a node that it would fit otherwise (RES-17).
+type Refusal struct {
+	Reason Reason                `json:"reason"`
+	Node   objects.NodeID        `json:"nodeID"`
+	Key    objects.AllocationKey `json:"allocationKey"` // of the ask with the reservation; of a gang, its first member
+	// when the reservation can be used at the latest; missing: nothing says when, or it could be now
+	FitsAt objects.Timestamp `json:"fitsAt,omitzero"`
+	// when the ask would have ended at the latest if it began now; missing: no bound of it is enforced
+	GoneAt objects.Timestamp `json:"goneAt,omitzero"`
+}
+
+// Refusal returns why the pending x is not backfilled: on the reserved node, of those that it would fit otherwise, that
+// is nearest to taking it. nil: the configuration has no backfill, there is no such node, or more than nodes keeps x.
+func (eng *Engine) Refusal(x *objects.Allocation, now time.Time) (nearest *Refusal) {
+	if !eng.active() || eng.part.Reservations().Of(x) != nil || eng.part.Nomination(x) != nil {
+		return nil
+	}
+	o := eng.outlook()
+	if !eng.mayUse(x, &o, map[*feasibility.Shape]bool{}) {
+		return nil
+	}
+	for i := range o.nodes {
+		if !o.nodes[i].fits(x) {
+			continue
+		}
+		r := eng.refusalOn(x, &o, &o.nodes[i], now)
+		if r.Reason == NotYet {
+			return r
+		}
+		if nearest == nil || r.Reason > nearest.Reason || r.Reason == TooLong && nearest.FitsAt < r.FitsAt {
+			nearest = r
+		}
+	}
+	return nearest
+}
+
+func (eng *Engine) refusalOn(x *objects.Allocation, o *outlook, held *reservedNode, now time.Time) *Refusal {
+	of := held.uses[0].of
+	gone, bounded := runtimes.GoneAt(x, now)
+	reason := eng.unfit(x)
+	if reason == 0 {
+		blocking := held.blocks(x, gone)
+		switch {
+		case o.constrained != nil:
+			reason = ReservedHasAffinity
+		case blocking != nil && !blocking.known:
+			reason, of = NoKnownTime, blocking
+		case blocking != nil:
+			reason, of = TooLong, blocking
+		case !eng.host.Accepts(x, held.node):
+			reason = NotAccepted
+		case !o.takeRoom(x):
+			reason = NoRoom
+		default:
+			reason = NotYet
+		}
+	}
+	r := &Refusal{Reason: reason, Node: held.node.ID(), Key: of.members[0].Ask.Key()}
+	if of.known && !of.fitsAt.IsZero() {
+		r.FitsAt = objects.TimestampOf(of.fitsAt)
+	}
+	if bounded {
+		r.GoneAt = objects.TimestampOf(gone)
+	}
+	return r
+}
+
+// Text is the clause for an explanation, after one that says what the ask waits for.
+func (r *Refusal) Text() string {
+	if r == nil {
+		return ""
+	}
+	use := fmt.Sprintf("what node %s holds for ask %s", r.Node, r.Key)
+	switch r.Reason {
+	case Declined:
+		return fmt.Sprintf("; it may not use %s: it declines backfill", use)
+	case RequiresNode:
+		return fmt.Sprintf("; it may not use %s: it requires a node", use)
+	case MayNotEnd:
+		return fmt.Sprintf("; it may not use %s: it may not be preempted", use)
+	case HasBudget:
+		return fmt.Sprintf("; it may not use %s: a disruption budget selects it", use)
+	case HasAffinity:
+		return fmt.Sprintf("; it may not use %s: it has affinity or spread constraints", use)
+	case NotBounded:
+		return fmt.Sprintf("; it may not use %s: no bound of its run time is enforced", use)
+	case ReservedHasAffinity:
+		return fmt.Sprintf("; it may not use %s: a reserved ask has affinity or spread constraints", use)
+	case NoKnownTime:
+		return fmt.Sprintf("; it may not use %s: nothing says when that can be used", use)
+	case TooLong:
+		if r.FitsAt.IsZero() {
+			return fmt.Sprintf("; it may not use %s: that can be used now", use)
+		}
+		return fmt.Sprintf("; it may not use %s: it would end by %s, %v too late", use,
+			r.GoneAt.Time().Format(time.RFC3339), r.GoneAt.Time().Sub(r.FitsAt.Time()))
+	case NoRoom:
+		return fmt.Sprintf("; it may not use %s: a quota or limit has no room for both", use)
+	case NotAccepted:
+		return fmt.Sprintf("; it may not use %s: the resource manager or another allocation refuses the node", use)
+	}
+	return fmt.Sprintf("; it may use %s at its turn", use)
+}

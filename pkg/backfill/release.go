@@ -1,0 +1,109 @@
+package backfill
+
+import (
+	"slices"
+
+	"github.com/canopy-scheduler/canopy/pkg/gangscheduling"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/runtimes"
+)
+
+// Release orders the end of the backfilled allocations of the oldest reservation without which it could be used now:
+// something has ended early. On each node these are as few as suffice, the last bound first (RES-16). any: there were
+// some.
+func (eng *Engine) Release() (any bool) {
+	if !eng.active() {
+		return false
+	}
+	for _, r := range eng.reservations() {
+		ending, fits := eng.without(r)
+		if len(ending) == 0 || !fits || !eng.mayBeUsed(r, ending) {
+			continue
+		}
+		for _, y := range ending {
+			objects.OrderEnd(eng.part, y)
+			eng.counts.Released++
+			eng.host.OnBackfillEnd(y, r.members[0].Ask)
+		}
+		return true
+	}
+	return false
+}
+
+// without returns the backfilled allocations that have to end so that the members of r fit their nodes. fits: then they
+// do, as soon as these and those that were asked to end before have ended.
+func (eng *Engine) without(r *reservation) (ending []*objects.Allocation, fits bool) {
+	requested, nodes := map[*objects.Node]resources.Vector{}, []*objects.Node{}
+	for _, m := range r.members {
+		if requested[m.Node] == nil {
+			nodes = append(nodes, m.Node)
+		}
+		sum := requested[m.Node]
+		sum.Add(m.Ask.Shape().Vector())
+		requested[m.Node] = sum
+	}
+	for _, n := range nodes {
+		missing := runtimes.Missing(requested[n], runtimes.FreeFor(n, r.has))
+		all := objects.BackfilledOn(eng.part, n)
+		for _, y := range all {
+			if eng.ends(y) {
+				missing.Sub(y.Shape().Vector())
+			}
+		}
+		for _, y := range all {
+			if !eng.ends(y) && overlap(missing, y.Shape().Vector()) {
+				missing.Sub(y.Shape().Vector())
+				ending = append(ending, y)
+			}
+		}
+		if overlap(missing, missing) {
+			return nil, false
+		}
+	}
+	return ending, true
+}
+
+// has reports whether x is a member of r.
+func (r *reservation) has(x *objects.Allocation) bool {
+	return slices.ContainsFunc(r.members, func(m objects.MemberNode) bool { return m.Ask == x })
+}
+
+// ends reports whether y was asked to end already.
+func (eng *Engine) ends(y *objects.Allocation) bool {
+	return objects.Ending(eng.part, y) || eng.part.Preempting(y)
+}
+
+// mayBeUsed reports whether nothing but the nodes keeps the members of r from being placed when some have ended.
+func (eng *Engine) mayBeUsed(r *reservation, gone []*objects.Allocation) bool {
+	first := r.members[0].Ask
+	if eng.part.Reservations().Together(first) {
+		a := first.Application()
+		if _, _, _, blocked := gangscheduling.BlockedTogether(a, eng.groups(r)); blocked || !a.MayBeAllocated() {
+			return false
+		}
+	} else if !first.MayBePlacedWithinCapacity() {
+		return false
+	}
+	return !slices.ContainsFunc(r.members,
+		func(m objects.MemberNode) bool { return !eng.host.Allows(m.Ask, m.Node, gone) })
+}
+
+// groups returns the members of a gang by their shapes.
+func (eng *Engine) groups(r *reservation) []gangscheduling.MemberGroup {
+	var asks []*objects.Allocation
+	for _, m := range r.members {
+		asks = append(asks, m.Ask)
+	}
+	return gangscheduling.ByShape(eng.part, asks)
+}
+
+// overlap reports whether v has something of what is missing.
+func overlap(missing, v resources.Vector) bool {
+	for k, n := range missing {
+		if n > 0 && v.At(resources.Index(k)) > 0 {
+			return true
+		}
+	}
+	return false
+}
