@@ -23,6 +23,8 @@ Every sample is taken in a process of its own, which this one starts. The sample
 cells are interleaved: each round takes one of each cell, in an order that depends on the
 seed. So a machine that becomes slower does not show as a slower workload. Figures are
 medians with 95 % intervals; percentiles are those of the times of all runs together.
+The suite backfill is played in virtual time, so its figures do not depend on the machine:
+each run has the next seed, and figures are means over the runs.
 
 Without flags all suites are measured, 10 times each: canopy-lab bench compare needs as many to
 find a difference. On two cores with other load, two runs of everything took 17 minutes,
@@ -43,6 +45,7 @@ const benchRunExamples = `  canopy-lab bench run --quick
   canopy-lab bench run --depth 5 --fanout 4 --asks 100000 --nodes 10000 --runs 5
   canopy-lab bench run --saturation 2 --churn 1 --rate 2000 --via grpc
   canopy-lab bench run --preemptors 1000 --asks 100000 --nodes 10000
+  canopy-lab bench run --suite backfill --output json > backfill.json
   canopy-lab bench run --suite trace --trace nodes.csv,pods.csv`
 
 // benchRunCommand measures suites or a workload.

@@ -53,7 +53,7 @@ func TestBenchRun_InvalidFlagsAreRejected(t *testing.T) {
 		{"--html no/such/file.html", "--html: open no/such/file.html: no such file or directory"},
 		{"--html=", "--html names no file"},
 		{"--html .", "--html: open .: is a directory"},
-		{"--cpuprofile cpu", "--cpuprofile is about one workload, and 2"},
+		{"--cpuprofile cpu", "--cpuprofile is about one workload, and 3"},
 		{"--asks 10 --memprofile no/mem", "--memprofile: open no/mem: no such file or directory"},
 		{"--asks many", `invalid argument "many" for "--asks" flag`},
 		{"--nonsense", "unknown flag: --nonsense"},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/canopy-scheduler/canopy/internal/lab/bench/backfill"
 	"github.com/canopy-scheduler/canopy/internal/lab/bench/report"
 	"github.com/canopy-scheduler/canopy/internal/lab/bench/workload"
 	"github.com/canopy-scheduler/canopy/internal/lab/measure"
@@ -26,6 +27,7 @@ const (
 	Hostile   Measure = "hostile"   // a server is attacked while a client sends asks
 	Recovery  Measure = "recovery"  // a resource manager registers and reports everything
 	Recording Measure = "recording" // what recording adds to the CPU time of a server
+	Backfill  Measure = "backfill"  // a trace is played in virtual time
 	Poll      Measure = "poll"      // the readers of another process
 	Attack    Measure = "attack"    // the attacker of another process
 )
@@ -40,10 +42,11 @@ type Job struct {
 	CPUProfile string        `json:"cpuProfile"` // file to write; empty: none
 	MemProfile string        `json:"memProfile"`
 
-	Readers readersSpec `json:"readers,omitzero"` // of the measure of that name
-	Hostile hostileSpec `json:"hostile,omitzero"` // of the measure of that name
-	Poll    *pollJob    `json:"poll,omitempty"`   // as well
-	Attack  *attackJob  `json:"attack,omitempty"` // as well
+	Readers  readersSpec   `json:"readers,omitzero"`  // of the measure of that name
+	Hostile  hostileSpec   `json:"hostile,omitzero"`  // of the measure of that name
+	Backfill backfill.Spec `json:"backfill,omitzero"` // of the measure of that name
+	Poll     *pollJob      `json:"poll,omitempty"`    // as well
+	Attack   *attackJob    `json:"attack,omitempty"`  // as well
 	// Server is the file of the program canopy, which serves in a process of its own; empty: this process does.
 	Server string `json:"server,omitempty"`
 	// the command that measures in a separate process; empty: this process does
@@ -81,6 +84,9 @@ func (r *result) family(name string) measure.Histogram {
 func Do(ctx context.Context, j Job) (Answer, error) {
 	if j.Poll != nil || j.Attack != nil {
 		return j.doLoadProcess(ctx)
+	}
+	if j.Measure == Backfill {
+		return j.doBackfill()
 	}
 	s, err := j.stream()
 	if err != nil {

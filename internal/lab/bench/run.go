@@ -56,6 +56,7 @@ func Run(ctx context.Context, plans []Plan, o Options) *report.Report {
 	for _, c := range w.cells {
 		c.finish(o.Runs)
 	}
+	finishBackfill(w.cells)
 	if ctx.Err() != nil {
 		r.Incomplete = fmt.Sprintf("interrupted after %d of %d samples", w.done, w.total())
 	}
@@ -98,6 +99,11 @@ func (w *suiteRunner) rounds() {
 				Trace:   c.trace,
 				Readers: c.readers,
 				Hostile: c.hostile,
+
+				Backfill: c.backfill,
+			}
+			if c.measure == Backfill { // what it measures does not vary, so each run has another trace
+				job.Seed += uint64(round)
 			}
 			if round == w.o.Runs-1 {
 				job.CPUProfile, job.MemProfile = w.o.CPUProfile, w.o.MemProfile

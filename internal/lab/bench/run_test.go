@@ -13,6 +13,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/lab/bench/backfill"
 	"github.com/canopy-scheduler/canopy/internal/lab/bench/report"
 	"github.com/canopy-scheduler/canopy/internal/lab/bench/workload"
 	"github.com/canopy-scheduler/canopy/internal/lab/measure"
@@ -74,6 +75,34 @@ func TestRun_MergesPercentiles(t *testing.T) {
 	assert.Equal(t, c.Failure, "")
 	p50 := c.Merged["decisionP50"]
 	assert.Assert(t, p50 > 8990 && p50 < 9010, "13 of 24 took 9 ms: %v", p50) // the mean of medians would be 5
+}
+
+func TestRun_TracesHaveTheirSeedsAndAreComparedWithOff(t *testing.T) {
+	waits := map[uint64]float64{3: 1, 4: 3}
+	o := Options{Version: "v", Runs: 2, Seed: 3, Progress: func(Step) {}}
+	o.Spawn = func(_ context.Context, j Job) (Answer, error) {
+		wait := waits[j.Seed]
+		switch j.Backfill.Mode {
+		case backfill.EASY:
+			wait *= wait
+		case backfill.Bounded:
+			return Answer{}, errors.New("killed")
+		}
+		return Answer{Digest: "d", Sample: report.Sample{backfill.GangWaitP50: wait}}, nil
+	}
+	r := Run(context.Background(), []Plan{backfillPlan(Quick)}, o)
+	for _, c := range r.Suites[0].Cells {
+		switch {
+		case strings.HasSuffix(c.Name, "-off"):
+			assert.DeepEqual(t, c.Merged, report.Sample{"gangWaitP50": 2})
+		case strings.Contains(c.Name, "-easy-"):
+			assert.DeepEqual(t, c.Merged, report.Sample{"gangWaitP50": 5, "gangWaitP50Ratio": 2.5})
+			assert.DeepEqual(t, c.Samples[1], report.Sample{"gangWaitP50": 9, "gangWaitP50Ratio": 3})
+		case strings.Contains(c.Name, "-bounded-"):
+			assert.Equal(t, c.Failure, "run 1: killed")
+		}
+	}
+	readBack(t, r)
 }
 
 func TestRun_FailureBelongsToCell(t *testing.T) {

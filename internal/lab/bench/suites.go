@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/canopy-scheduler/canopy/internal/lab/bench/backfill"
 	"github.com/canopy-scheduler/canopy/internal/lab/bench/workload"
 	"github.com/canopy-scheduler/canopy/internal/lab/measure"
 	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
@@ -39,7 +40,12 @@ type plannedCell struct {
 	trace   Trace
 	readers readersSpec
 	hostile hostileSpec
+
+	backfill backfill.Spec
 }
+
+// fromSpec reports whether the requests are those of spec.
+func (c plannedCell) fromSpec() bool { return !c.trace.given() && c.measure != Backfill }
 
 // Scale is the size of suites.
 type Scale bool
@@ -67,6 +73,7 @@ func suites(scale Scale, trace Trace) []Plan {
 		churnPlan(scale), preemptPlan(scale), gangPlan(scale), latencyPlan(scale), readersPlan(scale), reloadPlan(scale),
 		tracePlan(trace), soakPlan(scale),
 		memoryPlan(scale), recoveryPlan(scale), recordingPlan(scale), hostilePlan(scale),
+		backfillPlan(scale),
 	}
 }
 
@@ -126,7 +133,8 @@ func (p Plan) via(via string) (Plan, error) {
 		case several && !same:
 			continue
 		case c.measure == Memory || c.measure == Reload || c.measure == Churn || c.measure == Preempt ||
-			c.measure == Readers || c.measure == Hostile || c.measure == Recovery || c.measure == Recording:
+			c.measure == Readers || c.measure == Hostile || c.measure == Recovery || c.measure == Recording ||
+			c.measure == Backfill:
 			if !same {
 				return p, fmt.Errorf("suite %s is measured via %s: it cannot be measured via %s", p.Name, c.spec.Via, via)
 			}
@@ -136,6 +144,9 @@ func (p Plan) via(via string) (Plan, error) {
 	}
 	p.cells = kept
 	for _, c := range kept {
+		if !c.fromSpec() {
+			continue
+		}
 		if err := c.spec.Check(); err != nil {
 			return p, fmt.Errorf("suite %s: %w", p.Name, err)
 		}
@@ -161,8 +172,8 @@ func (p Plan) Check(seed uint64) error { return p.check(seed, measure.MemoryAvai
 // check does what Check does, for a machine with that much memory; 0: unknown.
 func (p Plan) check(seed uint64, have int64) error {
 	for _, c := range p.cells {
-		if c.trace.given() {
-			continue // its files were read to know the size
+		if !c.fromSpec() {
+			continue // the files of a trace were read to know the size; others are small
 		}
 		if err := c.spec.Check(); err != nil {
 			return err

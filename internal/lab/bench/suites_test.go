@@ -48,6 +48,8 @@ func requiredMetrics(m Measure, via string) []string {
 		return []string{"bytesPerAsk", "bytesPerApplication", "bytesPerQueue", "bytesPerNode"}
 	case Reload:
 		return []string{"pauseP99"}
+	case Backfill:
+		return []string{"idleReserved", "wasted", "gangWaitP50", "gangWaitP95", "otherWait", "meanUtilisation"}
 	case Gang:
 		return []string{"gangPerMember", "gangP50", "allocations"}
 	}
@@ -77,7 +79,8 @@ func TestSuites_CanBeMeasured(t *testing.T) {
 				c.hostile = shortenAttack(c.hostile)
 			}
 			a := runJob(t,
-				Job{Spec: c.spec, Measure: c.measure, Seed: 1, Trace: c.trace, Once: true, Readers: c.readers, Hostile: c.hostile})
+				Job{Spec: c.spec, Measure: c.measure, Seed: 1, Trace: c.trace, Once: true, Readers: c.readers, Hostile: c.hostile,
+					Backfill: c.backfill})
 			assert.Equal(t, len(a.Digest), 64)
 		})
 	}

@@ -39,7 +39,7 @@ type Cell struct {
 	Spec    workload.Spec `json:"spec"`
 	Digest  string        `json:"digest"`            // of the request stream: equal digests, equal work
 	Samples []Sample      `json:"samples"`           // one per run, in order
-	Merged  Sample        `json:"merged,omitempty"`  // percentiles of the times of all runs together
+	Merged  Sample        `json:"merged,omitempty"`  // of all runs together: percentiles of their times; means of traces
 	Failure string        `json:"failure,omitempty"` // why samples are missing
 }
 
@@ -133,6 +133,18 @@ var Metrics = []Metric{
 		About: "CPU of a server that records, per ask that is placed and released"},
 	{Name: "recordedRatio", Unit: "ratio", About: "CPU of a server that records, by that of one that does not"},
 	{Name: "bytesPerCommand", Unit: "bytes", About: "what a recording has on disk per command"},
+	{Name: "idleReserved", Unit: "GPU-h", About: "GPU-hours that are free and held by reservations"},
+	{Name: "wasted", Unit: "GPU-h", About: "GPU-hours of jobs that the scheduler ends and that begin again"},
+	{Name: "idleReservedRatio", Unit: "ratio",
+		About: "the sum of both, by idleReserved without backfill: backfill uses the rest"},
+	{Name: "gangWaitP50", Unit: "h", About: "from the arrival of a gang until all of its members run, median"},
+	{Name: "gangWaitP50Ratio", Unit: "ratio", About: "the same, by that without backfill"},
+	{Name: "gangWaitP95", Unit: "h",
+		About: "from the arrival of a gang until all of its members run, 95th percentile"},
+	{Name: "gangWaitP95Ratio", Unit: "ratio", About: "the same, by that without backfill"},
+	{Name: "otherWait", Unit: "h", About: "from the arrival of a job that is no gang until it runs, mean"},
+	{Name: "meanUtilisation", Unit: "share",
+		About: "GPU-hours of jobs that reach their end, as a share of all while jobs arrive", Higher: true},
 	{Name: "victims", Unit: "count", About: "preempted allocations per preemptor", Exact: true},
 	{Name: "nodesTried", Unit: "count", About: "nodes tried per preemption evaluation", Exact: true},
 	{Name: "nodesRanked", Unit: "count", About: "nodes ranked for an ask group, per preemption evaluation", Exact: true},

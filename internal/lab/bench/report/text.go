@@ -14,8 +14,8 @@ const maxColumns = 8
 
 // WriteText writes a report for a terminal: a head with the machine and the versions, and for each
 // suite its figures, the growth of the cost of a decision, and failures. With more than one run a
-// figure is the median, and ± the farther end of its 95 % interval; of a percentile of all runs
-// together, ± is the farthest run. Errors are those of w.
+// figure is the median, and ± the farther end of its 95 % interval; of a percentile or a
+// mean of all runs together, ± is the farthest run. Errors are those of w.
 func WriteText(w io.Writer, r *Report) error {
 	// A tabwriter keeps what failed until it is flushed, and so does its last flush.
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
