@@ -182,6 +182,7 @@ func (p *player) submit(r *run) {
 		p.step(scheduler.SubmitAsk{Ask: &objects.Ask{
 			Key: objects.AllocationKey(fmt.Sprintf("%s-%d", r.app, i)), App: r.app, Amounts: gpus(r.Each),
 			Created: objects.TimestampOf(began.Add(r.Arrival)), Details: objects.NewAskDetails(details),
+			Policy: objects.PolicySent | objects.PolicyAllowPreemptSelf,
 		}})
 	}
 }
