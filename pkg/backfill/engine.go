@@ -49,7 +49,7 @@ func New(p *objects.Partition, runTimes *runtimes.Engine, host Host) *Engine {
 	return &Engine{part: p, runTimes: runTimes, host: host}
 }
 
-// Reset goes on with another partition: the RM has re-registered. Its reservations, and so what is backfilled, are gone.
+// Reset goes on with another partition: the RM has re-registered. It has no reservations, so nothing is backfilled.
 func (eng *Engine) Reset(p *objects.Partition) { eng.part = p }
 
 // Counts returns how often something has happened.

@@ -45,6 +45,8 @@ type Refusal struct {
 	FitsAt objects.Timestamp `json:"fitsAt,omitzero"`
 	// when the ask would have ended at the latest if it began now; missing: no bound of it is enforced
 	GoneAt objects.Timestamp `json:"goneAt,omitzero"`
+	// the longest bound, in nanoseconds, with which it would end in time; missing: it does, or none is short enough
+	LongestBound int64 `json:"longestBound,omitempty"`
 }
 
 // Refusal returns why the pending x is not backfilled: on the reserved node, of those that it would fit otherwise, that
@@ -100,6 +102,9 @@ func (eng *Engine) refusalOn(x *objects.Allocation, o *outlook, held *reservedNo
 	if bounded {
 		r.GoneAt = objects.TimestampOf(gone)
 	}
+	if reason == TooLong && of.fitsAt.After(now) {
+		r.LongestBound = max(0, runtimes.Bound(x)-gone.Sub(of.fitsAt)).Nanoseconds()
+	}
 	return r
 }
 
@@ -130,8 +135,12 @@ func (r *Refusal) Text() string {
 		if r.FitsAt.IsZero() {
 			return fmt.Sprintf("; it may not use %s: that can be used now", use)
 		}
-		return fmt.Sprintf("; it may not use %s: it would end by %s, %v too late", use,
+		text := fmt.Sprintf("; it may not use %s: it would end by %s, %v too late", use,
 			r.GoneAt.Time().Format(time.RFC3339), r.GoneAt.Time().Sub(r.FitsAt.Time()))
+		if r.LongestBound > 0 {
+			text += fmt.Sprintf(" (with a bound of %v it may)", time.Duration(r.LongestBound))
+		}
+		return text
 	case NoRoom:
 		return fmt.Sprintf("; it may not use %s: a quota or limit has no room for both", use)
 	case NotAccepted:

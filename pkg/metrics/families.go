@@ -64,6 +64,10 @@ var (
 		"Age of the oldest preemption of a victim that is not confirmed; 0: there is none.", "partition")
 	overruns = counter("canopy_run_time_releases_total",
 		"Allocations that ran for longer than their bound, and were released.", "partition")
+	backfilled = counter("canopy_backfilled_total",
+		"Allocations that were placed in what reservations hold.", "partition")
+	backfillReleases = counter("canopy_backfill_releases_total",
+		"Backfilled allocations that were released because a reserved ask fits without them.", "partition")
 	unknownConfirmations = counter("canopy_preemption_unknown_confirmations_total",
 		"Confirmations of preemptions of unknown allocations.", "partition")
 	preemptionCycles = counter("canopy_preemption_cycles_total",
@@ -110,7 +114,7 @@ var families = []*family{
 	queuesReduced,
 	nodesOvercommitted,
 	preemptions, victims, nominations, nominationsEnded, unconfirmed, overdue, overdueTotal, nodeRefusals,
-	oldestUnconfirmed, unknownConfirmations, overruns,
+	oldestUnconfirmed, unknownConfirmations, overruns, backfilled, backfillReleases,
 	preemptionCycles, coolDowns, expectedStarts, expectedStartError, lostSteps,
 	scrapesMissed, eventsAdded, eventsRemembered, eventStreams, eventReadersDropped,
 	connections, connectionsRefused, connectionsEvicted, connectionsStalled, largeAnswers, largeRefused, parametersIgnored,

@@ -16,6 +16,8 @@ func writePartition(to partitionWriter, s *scheduler.Snapshot) {
 	writeBackedOff(to, s.NoVictims, "no-victims")
 	to.value(unknownConfirmations, float64(s.UnknownConfirmations))
 	to.value(overruns, float64(s.Overruns))
+	to.value(backfilled, float64(s.Backfill.Placed))
+	to.value(backfillReleases, float64(s.Backfill.Released))
 	for _, p := range s.CoolDowns {
 		to.count(coolDowns, 1, string(p.A), string(p.B))
 	}

@@ -62,7 +62,7 @@ func BackfilledOn(p *Partition, n *Node) (all []*Allocation) {
 }
 
 // reservationsEnded makes the backfilled allocations of n ordinary ones, if n has no reservation.
-func (p *Partition) reservationsEnded(n *Node) {
+func reservationsEnded(p *Partition, n *Node) {
 	if len(n.extra.reserved) > 0 || len(p.marks.backfilled) == 0 {
 		return
 	}

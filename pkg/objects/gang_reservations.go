@@ -26,7 +26,7 @@ func (l ReservationLedger) Together(x *Allocation) bool {
 	return r.gang == x.app && r.byAsk[x].together
 }
 
-// MembersTogether returns the members of the gang that has reserved nodes, with these, in the order of the reservations.
+// MembersTogether returns the members of the gang that has reserved nodes, with these, the oldest reservation first.
 func (l ReservationLedger) MembersTogether() (members []MemberNode) {
 	for _, x := range l.AsksOf(l.Gang()) {
 		if l.Together(x) {

@@ -115,7 +115,7 @@ func (l ReservationLedger) clear(x *Allocation, end ReservationEnd) {
 	n.updateAvailable(&l.p.journal)
 	l.p.journal.post(Change{Kind: ReservationEnded, Ask: x, Node: n, Since: since, End: end})
 	l.p.journal.post(Change{Kind: NodeFreed, Node: n})
-	l.p.reservationsEnded(n)
+	reservationsEnded(l.p, n)
 }
 
 // clearOn ends the reservations of n of the asks for which ends returns true.

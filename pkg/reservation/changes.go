@@ -35,14 +35,14 @@ func (c *changes) more() { c.mayPlace, c.mayChange = true, true }
 // Wants leaves out the changes that free nothing and block no ask by themselves.
 func (*changes) Wants() objects.ChangeSet {
 	return 1<<objects.ReservationEnded | 1<<objects.AskAdded | 1<<objects.AskRemoved | 1<<objects.NominationEnded |
-		1<<objects.ReservationAdded | 1<<objects.AllocationPosted | 1<<objects.AllocationUnposted | 1<<objects.ReplacementEnded |
-		1<<objects.AskGroupHeld | 1<<objects.NodeAdded | 1<<objects.NodeRemoved | 1<<objects.NodeUsageChanged |
-		1<<objects.NodeFreed | 1<<objects.SchedulabilityChanged | 1<<objects.NodeAttributesChanged |
-		1<<objects.CapacityChanged | 1<<objects.QuotasChanged | 1<<objects.QueueSettingsChanged |
-		1<<objects.ApplicationStateChanged | 1<<objects.RunningChanged | 1<<objects.FirstStartingChanged |
-		1<<objects.ConfigurationChanged | 1<<objects.SettingsApplied | 1<<objects.Rebuilding |
-		1<<objects.RefusalsMayEnd | 1<<objects.NodesOpened | 1<<objects.AccountMembersChanged |
-		1<<objects.ApplicationMoved | 1<<objects.MayBeAllocatedChanged
+		1<<objects.ReservationAdded | 1<<objects.AllocationPosted | 1<<objects.AllocationUnposted |
+		1<<objects.ReplacementEnded | 1<<objects.AskGroupHeld | 1<<objects.NodeAdded | 1<<objects.NodeRemoved |
+		1<<objects.NodeUsageChanged | 1<<objects.NodeFreed | 1<<objects.SchedulabilityChanged |
+		1<<objects.NodeAttributesChanged | 1<<objects.CapacityChanged | 1<<objects.QuotasChanged |
+		1<<objects.QueueSettingsChanged | 1<<objects.ApplicationStateChanged | 1<<objects.RunningChanged |
+		1<<objects.FirstStartingChanged | 1<<objects.ConfigurationChanged | 1<<objects.SettingsApplied |
+		1<<objects.Rebuilding | 1<<objects.RefusalsMayEnd | 1<<objects.NodesOpened |
+		1<<objects.AccountMembersChanged | 1<<objects.ApplicationMoved | 1<<objects.MayBeAllocatedChanged
 }
 
 // On implements objects.Consumer.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
 const (
@@ -15,6 +16,8 @@ const (
 	interval         = time.Second
 	intervalPerGroup = 50 * time.Microsecond
 	intervalPerNode  = time.Microsecond
+	// endsVisits is the number of nodes that it costs as much to visit as to find when asks fit one node.
+	endsVisits = 30
 	// maxReservations bounds the reservations that a search makes for asks that require no node: each looks at all nodes.
 	maxReservations = 16
 	// refusalRetry is the time after which an ask is considered again that the RM refused on maxRefusals nodes (RES-4).
@@ -50,8 +53,10 @@ type Host interface {
 	// x now, and the RM accepts x there.
 	Allows(x *objects.Allocation, n *objects.Node, gone []*objects.Allocation) bool
 	Accepts(x *objects.Allocation, n *objects.Node) bool
-	// FitAt returns when members fit their nodes together at the latest, as runtimes.Engine.FitAt.
+	// FitAt returns when members fit their nodes together at the latest, and FitOn when what asks request of one node fits
+	// there, as those of runtimes.Engine.
 	FitAt(members []objects.MemberNode) (at time.Time, known bool)
+	FitOn(n *objects.Node, requested resources.Vector, own func(*objects.Allocation) bool) (at time.Time, known bool)
 
 	// OnReserved: x has reserved n.
 	OnReserved(x *objects.Allocation, n *objects.Node)
@@ -115,7 +120,7 @@ func (eng *Engine) endTimedOut(asks []*objects.Allocation, now time.Time) {
 // keeps reports whether backfill keeps the reservation of x, and with it that of its gang, from timing out.
 func (eng *Engine) keeps(x *objects.Allocation) bool {
 	l := eng.part.Reservations()
-	if l.Settings().Backfill != configs.BackfillBounded {
+	if !eng.backfills() {
 		return false
 	}
 	members := []objects.MemberNode{{Ask: x, Node: l.Of(x)}}

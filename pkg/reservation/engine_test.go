@@ -56,6 +56,10 @@ func (w *world) Allows(*objects.Allocation, *objects.Node, []*objects.Allocation
 
 func (w *world) Accepts(*objects.Allocation, *objects.Node) bool { return true }
 
+func (w *world) FitOn(*objects.Node, resources.Vector, func(*objects.Allocation) bool) (at time.Time, known bool) {
+	return at, false
+}
+
 func (w *world) FitAt([]objects.MemberNode) (at time.Time, known bool) { return at, false }
 
 func (w *world) OnReserved(x *objects.Allocation, n *objects.Node) {

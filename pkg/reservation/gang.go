@@ -1,6 +1,7 @@
 package reservation
 
 import (
+	"cmp"
 	"container/heap"
 	"math"
 	"slices"
@@ -23,7 +24,7 @@ func (eng *Engine) reserveForGang(now time.Time) (changed bool) {
 	if a := eng.part.Reservations().Gang(); a != nil {
 		plan, end := eng.planTogether(a, now)
 		if plan != nil {
-			return eng.clearlyBetter(plan) && eng.reserveTogether(a, plan, now)
+			return eng.clearlyBetter(plan, now) && eng.reserveTogether(a, plan, now)
 		}
 		eng.part.Reservations().ClearTogether(end)
 		eng.ReportEnded()
@@ -81,7 +82,7 @@ func (eng *Engine) reserveTogether(a *objects.Application, plan []objects.Member
 // clearlyBetter reports whether the gang moves to the nodes of plan: a member has none yet, or cannot keep its own, or
 // what the gang lacks there is at most a quarter of what it lacks now. A gang waits for the node on which it lacks the
 // most, so that node alone counts. Half as much is often the end of one allocation: then gangs moved all the time.
-func (eng *Engine) clearlyBetter(plan []objects.MemberNode) bool {
+func (eng *Engine) clearlyBetter(plan []objects.MemberNode, now time.Time) bool {
 	present := slices.Clone(plan)
 	for i, m := range plan {
 		present[i].Node = eng.part.Reservations().Of(m.Ask)
@@ -91,7 +92,11 @@ func (eng *Engine) clearlyBetter(plan []objects.MemberNode) bool {
 	}
 	lack, held := lackTogether(present)
 	less, _ := lackTogether(plan)
-	if !held || lack > 0 && 4*less <= lack && !eng.fitsLater(plan, present) {
+	better := lack > 0 && 4*less <= lack
+	if eng.backfills() {
+		better = eng.fitsEarlier(plan, present, now)
+	}
+	if !held || better {
 		return true
 	}
 	for i, m := range present {
@@ -102,15 +107,13 @@ func (eng *Engine) clearlyBetter(plan []objects.MemberNode) bool {
 	return false
 }
 
-// fitsLater reports whether backfill keeps a gang from moving to the nodes of plan: its latest time would be later
-// (RES-18).
-func (eng *Engine) fitsLater(plan, present []objects.MemberNode) bool {
-	if eng.part.Reservations().Settings().Backfill != configs.BackfillBounded {
-		return false
-	}
+// fitsEarlier reports whether a gang that waits for present moves to the nodes of plan with backfill: there it waits at
+// most half as long, at the latest (RES-18). Nothing says when it fits if that is not known of both.
+func (eng *Engine) fitsEarlier(plan, present []objects.MemberNode, now time.Time) bool {
 	at, known := eng.host.FitAt(plan)
 	before, knownBefore := eng.host.FitAt(present)
-	return knownBefore && (!known || at.After(before))
+	wait := func(until time.Time) time.Duration { return max(0, until.Sub(now)) }
+	return known && (!knownBefore || at.Before(before) && wait(at) <= wait(before)/2)
 }
 
 // lackTogether returns the dominant share of what members lack on the node on which they lack the most. held: each node
@@ -155,7 +158,7 @@ func (eng *Engine) planTogether(a *objects.Application, now time.Time) (plan []o
 			sum.Add(g.Shape.Vector())
 			used[n] = sum
 			if n.MayReserveTogether(a, g.Shape, sum) {
-				heap.Push(nodes, lackOf(n, g.Shape, sum))
+				heap.Push(nodes, eng.lackFor(a, n, g.Shape, sum))
 			}
 		}
 	}
@@ -186,7 +189,7 @@ func (eng *Engine) nodesByLack(a *objects.Application, g gangscheduling.MemberGr
 	h := &lackHeap{}
 	add := func(n *objects.Node) {
 		if n.MayReserveTogether(a, g.Shape, used[n]) {
-			h.all = append(h.all, lackOf(n, g.Shape, used[n]))
+			h.all = append(h.all, eng.lackFor(a, n, g.Shape, used[n]))
 		}
 	}
 	if id := objects.NodeID(g.Shape.RequiredNode()); id != "" {
@@ -207,11 +210,60 @@ func (eng *Engine) nodesByLack(a *objects.Application, g gangscheduling.MemberGr
 type nodeLack struct {
 	node *objects.Node
 	lack float64
+	when when // with backfill; else zero
 }
 
 func lackOf(n *objects.Node, s *feasibility.Shape, used resources.Vector) nodeLack {
 	lack, _ := n.MissingShare(s, used, math.Inf(1))
-	return nodeLack{n, lack}
+	return nodeLack{node: n, lack: lack}
+}
+
+// lackFor is lackOf for a member of a and, with backfill, when it fits beside used.
+func (eng *Engine) lackFor(a *objects.Application, n *objects.Node, s *feasibility.Shape,
+	used resources.Vector) nodeLack {
+	x := lackOf(n, s, used)
+	if eng.backfills() {
+		eng.visitedNodes += endsVisits
+		requested := slices.Clone(used)
+		requested.Add(s.Vector())
+		x.when = eng.fitOn(n, requested, func(y *objects.Allocation) bool { return y.Application() == a })
+	}
+	return x
+}
+
+// before reports whether a is better than b.
+func (a *nodeLack) before(b *nodeLack) bool {
+	return cmp.Or(a.when.compare(b.when), cmp.Compare(a.lack, b.lack), cmp.Compare(a.node.ID(), b.node.ID())) < 0
+}
+
+// when is the time at which something fits at the latest.
+type when struct {
+	unknown bool
+	at      time.Time
+}
+
+// compare is negative if x is earlier than y.
+func (x when) compare(y when) int {
+	switch {
+	case x.unknown && y.unknown:
+		return 0
+	case x.unknown:
+		return 1
+	case y.unknown:
+		return -1
+	}
+	return x.at.Compare(y.at)
+}
+
+// fitOn returns when what asks request of n fits there at the latest.
+func (eng *Engine) fitOn(n *objects.Node, requested resources.Vector, own func(*objects.Allocation) bool) when {
+	at, known := eng.host.FitOn(n, requested, own)
+	return when{!known, at}
+}
+
+// backfills reports whether asks may use what is reserved until it can be used: then the earliest nodes are reserved.
+func (eng *Engine) backfills() bool {
+	return eng.part.Reservations().Settings().Backfill == configs.BackfillBounded
 }
 
 // lackHeap has the node with the least lack first and, of several, the first by ID.
@@ -219,8 +271,7 @@ type lackHeap struct{ all []nodeLack }
 
 func (h *lackHeap) Len() int { return len(h.all) }
 func (h *lackHeap) Less(i, j int) bool {
-	a, b := &h.all[i], &h.all[j]
-	return a.lack < b.lack || a.lack == b.lack && a.node.ID() < b.node.ID()
+	return h.all[i].before(&h.all[j])
 }
 func (h *lackHeap) Swap(i, j int) { h.all[i], h.all[j] = h.all[j], h.all[i] }
 func (h *lackHeap) Push(x any)    { h.all = append(h.all, x.(nodeLack)) }

@@ -133,6 +133,9 @@ func (eng *Engine) bestCovering(x *objects.Allocation, except []*objects.Node) (
 		}
 		return nil
 	}
+	if eng.backfills() {
+		return eng.earliest(x, except)
+	}
 	least := math.Inf(1)
 	for n := range eng.part.EachNode {
 		eng.visitedNodes++
@@ -146,6 +149,24 @@ func (eng *Engine) bestCovering(x *objects.Allocation, except []*objects.Node) (
 		}
 	}
 	return best
+}
+
+// earliest is bestCovering with backfill: the node on which x fits at the earliest, if everything there ends as late as
+// it may, then by lack (RES-19).
+func (eng *Engine) earliest(x *objects.Allocation, except []*objects.Node) *objects.Node {
+	best := nodeLack{}
+	for n := range eng.part.EachNode {
+		eng.visitedNodes += endsVisits
+		if !n.MayReserve(x) || slices.Contains(except, n) {
+			continue
+		}
+		on := lackOf(n, x.Shape(), nil)
+		on.when = eng.fitOn(n, slices.Clone(x.Shape().Vector()), func(y *objects.Allocation) bool { return y == x })
+		if best.node == nil || on.before(&best) {
+			best = on
+		}
+	}
+	return best.node
 }
 
 // mayReserveAny reports whether there is a node that x may reserve. For most asks one of the first nodes is one, so it

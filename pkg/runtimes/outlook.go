@@ -22,8 +22,8 @@ type known struct {
 	gone time.Time
 }
 
-// Outlook returns what becomes free on n. An allocation without an enforced bound, or that is overdue after it was asked
-// to end, has no known end.
+// Outlook returns what becomes free on n. An allocation without an enforced bound, or that is overdue after it was
+// asked to end, has no known end.
 func (eng *Engine) Outlook(n *objects.Node) (o Outlook) {
 	eng.Refresh()
 	for y := range n.EachAllocation {
@@ -103,15 +103,20 @@ func (eng *Engine) FitAt(members []objects.MemberNode) (at time.Time, known bool
 		requested[m.Node] = sum
 	}
 	known = true
-	for n, missing := range requested {
-		free := FreeFor(n, func(y *objects.Allocation) bool { return among[y] })
-		on, all := eng.Outlook(n).FitAt(Missing(missing, free))
+	for n, sum := range requested {
+		on, all := eng.FitOn(n, sum, func(y *objects.Allocation) bool { return among[y] })
 		known = known && all
 		if on.After(at) {
 			at = on
 		}
 	}
 	return at, known
+}
+
+// FitOn returns the same of what asks request of one node together. It may change requested.
+func (eng *Engine) FitOn(n *objects.Node, requested resources.Vector,
+	own func(*objects.Allocation) bool) (at time.Time, known bool) {
+	return eng.Outlook(n).FitAt(Missing(requested, FreeFor(n, own)))
 }
 
 // FreeFor returns what n has for asks, beside what is held there for others, reserved or not.
@@ -143,7 +148,8 @@ func (e *end) gone() time.Time { return e.due.Add(priorities.GracePeriodOf(e.x.A
 
 // goneIfAsked is gone if e.x is asked to end at a time, early or not.
 func (e *end) goneIfAsked(at time.Time) time.Time {
-	if at = at.Add(priorities.GracePeriodOf(e.x.Ask().Tags())); at.Before(e.gone()) {
+	at = at.Add(priorities.GracePeriodOf(e.x.Ask().Tags()))
+	if at.Before(e.gone()) {
 		return at
 	}
 	return e.gone()

@@ -13,8 +13,11 @@ type Run struct {
 	RunsUntil  objects.Timestamp `json:"runsUntil,omitzero"`   // when that time is over; missing: it is pending
 	// when it is released if it still runs; missing: its queue enforces nothing, or the answer is no explanation
 	ReleasedAt objects.Timestamp `json:"releasedAt,omitzero"`
-	// its release is ordered, other than by preemption: it has run for too long, or is a placeholder that is not needed
+	// its release is ordered, other than by preemption: it has run for too long, a reserved ask fits without it, or it is
+	// a placeholder that is not needed
 	Ending bool `json:"ending,omitempty"`
+	// it uses what its node holds for reservations, and is released when a reserved ask fits without it (RES-16)
+	Backfilled bool `json:"backfilled,omitempty"`
 }
 
 // RunOf returns how long x may run, without ReleasedAt.
@@ -22,7 +25,7 @@ func RunOf(p *objects.Partition, x *objects.Allocation) (r Run) {
 	bound := Bound(x)
 	r.MaxRunTime = bound.Nanoseconds()
 	if !x.Pending() {
-		r.Ending = objects.Ending(p, x)
+		r.Ending, r.Backfilled = objects.Ending(p, x), objects.Backfilled(p, x)
 		if bound > 0 {
 			r.RunsUntil = objects.TimestampOf(StartOf(x).Add(bound))
 		}
@@ -42,18 +45,24 @@ func (eng *Engine) Run(x *objects.Allocation) Run {
 
 // Text is the clause about an allocation for its explanation; empty: there is nothing to say.
 func (r Run) Text() string {
-	bound := time.Duration(r.MaxRunTime)
+	text := ""
+	if bound := time.Duration(r.MaxRunTime); bound > 0 {
+		text = fmt.Sprintf("; it may run for %v, until %s", bound, r.RunsUntil.Time().Format(time.RFC3339))
+	}
 	switch {
-	case r.Ending && bound > 0:
-		return fmt.Sprintf("; it has run for longer than its bound of %v, and was asked to end", bound)
-	case r.Ending:
+	case r.Ending && text == "":
 		return "; it was asked to end"
-	case bound == 0:
+	case text == "":
 		return ""
+	case r.Ending:
+		text += ", and was asked to end"
+	case r.ReleasedAt.IsZero():
+		text += ", which its queue does not enforce"
+	default:
+		text += ", and is released at " + r.ReleasedAt.Time().Format(time.RFC3339)
 	}
-	text := fmt.Sprintf("; it may run for %v, until %s", bound, r.RunsUntil.Time().Format(time.RFC3339))
-	if r.ReleasedAt.IsZero() {
-		return text + ", which its queue does not enforce"
+	if r.Backfilled && !r.Ending {
+		text += ", or when an ask that has reserved the node fits without it"
 	}
-	return text + ", and is released at " + r.ReleasedAt.Time().Format(time.RFC3339)
+	return text
 }

@@ -55,7 +55,8 @@ func newFrozen(t *testing.T, seed uint64) *frozen {
 		}
 	}
 	f := &frozen{&evaluationCore{t, scheduler.New(conf, nil), epoch}, seed, rng,
-		map[objects.AllocationKey]time.Time{}, map[objects.AllocationKey]time.Time{}, map[objects.AllocationKey]*objects.Ask{}}
+		map[objects.AllocationKey]time.Time{}, map[objects.AllocationKey]time.Time{},
+		map[objects.AllocationKey]*objects.Ask{}}
 	add := func(app objects.AppID, queue string, gang gangs.Spec) {
 		f.core.Step(f.now, scheduler.AddApplication{App: app, Queue: queue, User: security.User{Name: "ann"}, Gang: gang})
 	}
@@ -147,8 +148,8 @@ func (f *frozen) play() {
 
 func (f *frozen) onPlaced(ask *objects.Ask) {
 	first, reserved := f.first[ask.Key]
-	assert.Assert(f.t, !reserved || !f.now.After(first), "seed %d: %s is placed at %s, and not by %s", f.seed, ask.Key, f.now,
-		first)
+	assert.Assert(f.t, !reserved || !f.now.After(first), "seed %d: %s is placed at %s, and not by %s", f.seed, ask.Key,
+		f.now, first)
 	f.started(ask)
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/reservation"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
 // reservationHost is a Core as the reservation engine sees it: it answers what scheduling knows, and makes effects of
@@ -19,6 +20,12 @@ func (h reservationHost) FeasibleNode(x *objects.Allocation, now time.Time) *obj
 // FitAt implements reservation.Host.
 func (h reservationHost) FitAt(members []objects.MemberNode) (at time.Time, known bool) {
 	return h.c.runTimes.FitAt(members)
+}
+
+// FitOn implements reservation.Host.
+func (h reservationHost) FitOn(n *objects.Node, requested resources.Vector,
+	own func(*objects.Allocation) bool) (at time.Time, known bool) {
+	return h.c.runTimes.FitOn(n, requested, own)
 }
 
 // OnReserved implements reservation.Host.

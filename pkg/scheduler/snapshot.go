@@ -3,6 +3,7 @@ package scheduler
 import (
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/backfill"
 	"github.com/canopy-scheduler/canopy/pkg/budgets"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/gangs"
@@ -43,9 +44,10 @@ type Snapshot struct {
 	Applications         int                              // not completed or rejected
 	Asks                 int                              // pending
 	Allocations          int
-	Orphaned             int       // allocations on nodes that their applications have not taken
-	UnknownConfirmations uint64    // see Preemptions
-	Overruns             uint64    // allocations that were released because they ran for too long (RUN-5)
+	Orphaned             int    // allocations on nodes that their applications have not taken
+	UnknownConfirmations uint64 // see Preemptions
+	Overruns             uint64 // allocations that were released because they ran for too long (RUN-5)
+	Backfill             backfill.Counts
 	Refused              BackedOff // asks
 	NoVictims            BackedOff // ask groups
 }

@@ -79,7 +79,7 @@ func (c *Core) snapshotOf(now time.Time, root *QueueView, nodes persistent.List[
 		Capacity: p.Amounts(p.Capacity()), Root: root, Nodes: nodes,
 		Budgets: c.Budgets(), Completed: p.Completed(), Rejected: p.Rejected(),
 		Orphaned: objects.OrphanCount(c.part), UnknownConfirmations: c.preemption.UnknownConfirmations(),
-		Overruns: c.runTimes.Overruns(),
+		Overruns: c.runTimes.Overruns(), Backfill: c.backfill.Counts(),
 	}
 	s.Applications, s.Asks, s.Allocations = p.Counts()
 	s.Refused, s.NoVictims = c.backedOff()

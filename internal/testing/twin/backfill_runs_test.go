@@ -144,9 +144,10 @@ func (s *backfillRun) gang(oneIn int) {
 
 // ask submits an ask with one of some bounds.
 func (s *backfillRun) ask(vcore int, bounds ...string) {
-	ask := &objects.Ask{App: s.apps[s.IntN(len(s.apps)-pick(s.script, 0, 1, 1, 1))], Amounts: vcores(vcore), Priority: int32(s.IntN(2)),
-		Policy:  objects.PolicySent | objects.PolicyAllowPreemptOther | objects.PolicyAllowPreemptSelf,
-		Details: &objects.AskDetails{Tags: s.tags(bounds...)}}
+	ask := &objects.Ask{App: s.apps[s.IntN(len(s.apps)-pick(s.script, 0, 1, 1, 1))], Amounts: vcores(vcore),
+		Priority: int32(s.IntN(2)),
+		Policy:   objects.PolicySent | objects.PolicyAllowPreemptOther | objects.PolicyAllowPreemptSelf,
+		Details:  &objects.AskDetails{Tags: s.tags(bounds...)}}
 	switch {
 	case s.OneIn(15):
 		ask.Policy = objects.PolicySent
@@ -188,8 +189,8 @@ func observeBackfill(_ *testing.T, core *scheduler.Core, seen map[string]int) st
 	}
 }
 
-// Core and twin, which tells the law of RES-13 as it is, agree about what is backfilled beside reservations of asks, and
-// what is released for them.
+// Core and twin, which tells the law of RES-12 as it is, agree about what is backfilled beside reservations of asks,
+// and what is released for them.
 func TestRandomRuns_Backfill(t *testing.T) {
 	runs, seen := testscale.Runs(300), map[string]int{}
 	agree(t, 0, runs, backfillRunOf(0), observeBackfill, seen)

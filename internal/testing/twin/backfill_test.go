@@ -38,7 +38,7 @@ func (t *Twin) goneAt(w *allocation) (at time.Time) {
 	return at
 }
 
-// goneIfAsked returns when an allocation has ended at the latest that is asked to end at a time; zero: nothing says when.
+// goneIfAsked returns when an allocation has ended at the latest that is asked to end at a time; zero: nothing says.
 func (w *allocation) goneIfAsked(at time.Time) time.Time {
 	grace := priorities.GracePeriodOf(w.ask.Tags())
 	switch {
@@ -87,21 +87,28 @@ func (t *Twin) reservations() (all []placements) {
 // fitTogether reports whether all of p fit their nodes once everything has ended that is gone at a time.
 func (t *Twin) fitTogether(c *totals, p placements, at time.Time) bool {
 	return !slices.ContainsFunc(p.on, func(id objects.NodeID) bool {
-		return t.missing(c, p, id, func(y *allocation) bool { return !t.goneAt(y).IsZero() && !t.goneAt(y).After(at) }) != nil
+		return t.missing(c, p, id, t.goneBy(at)) != nil
 	})
 }
 
 // missing returns the names of the resources that p lacks on a node beside what is held there for others, once those
 // have ended for which gone returns true.
-func (t *Twin) missing(c *totals, p placements, on objects.NodeID, gone func(*allocation) bool) (names []string) {
-	free, requested := t.freeBesideReserved(c, t.node(on)), resources.Amounts{}
+func (t *Twin) missing(c *totals, p placements, on objects.NodeID, gone func(*allocation) bool) []string {
+	var requested resources.Amounts
 	for i, w := range p.asks {
 		if p.on[i] == on {
 			requested = requested.Add(w.ask.Amounts)
 		}
 	}
+	return t.missingOf(c, requested, on, func(w *allocation) bool { return slices.Contains(p.asks, w) }, gone)
+}
+
+// missingOf is missing of what is requested on the node, where what is held for own asks does not count.
+func (t *Twin) missingOf(c *totals, requested resources.Amounts, on objects.NodeID, own,
+	gone func(*allocation) bool) (names []string) {
+	free := t.freeBesideReserved(c, t.node(on))
 	for _, w := range t.reservedOn(on) {
-		if !slices.Contains(p.asks, w) {
+		if !own(w) {
 			free = free.Sub(w.ask.Amounts)
 		}
 	}
@@ -116,6 +123,36 @@ func (t *Twin) missing(c *totals, p placements, on objects.NodeID, gone func(*al
 		}
 	}
 	return names
+}
+
+// goneBy returns what has ended at a time.
+func (t *Twin) goneBy(at time.Time) func(*allocation) bool {
+	return func(y *allocation) bool { return !t.goneAt(y).IsZero() && !t.goneAt(y).After(at) }
+}
+
+// never is later than any end.
+var never = time.Unix(1<<40, 0)
+
+// latestOn returns when what is requested of a node is free at the latest; zero: now.
+func (t *Twin) latestOn(c *totals, requested resources.Amounts, on objects.NodeID,
+	own func(*allocation) bool) time.Time {
+	t.updateRunTimes() // of what was bound by this run
+	if t.missingOf(c, requested, on, own, t.goneBy(time.Time{})) == nil {
+		return time.Time{}
+	}
+	var times []time.Time
+	for _, y := range t.allocations {
+		if end := t.goneAt(y); !end.IsZero() && y.node == on {
+			times = append(times, end)
+		}
+	}
+	slices.SortFunc(times, time.Time.Compare)
+	for _, end := range times {
+		if t.missingOf(c, requested, on, own, t.goneBy(end)) == nil {
+			return end
+		}
+	}
+	return never
 }
 
 // freeBesideReserved returns what n has beside what is held for nominated asks and replacements.
@@ -160,8 +197,8 @@ func (t *Twin) reservedNodes() (nodes []*node) {
 	return nodes
 }
 
-// backfill binds the first ask that may use what is reserved. The law is told as it is: no reservation can be used later
-// with the ask on the node than without it.
+// backfill binds the first ask that may use what is reserved. The law is told as it is: no reservation can be used
+// later with the ask on the node than without it.
 func (t *Twin) backfill() bool {
 	if !t.backfills() || slices.ContainsFunc(t.reserving, func(w *allocation) bool { return t.hasAffinity(w.ask) }) {
 		return false

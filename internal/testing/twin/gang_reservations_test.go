@@ -94,7 +94,15 @@ func (t *Twin) gangNodes(a *app) (on []objects.NodeID, refused *allocation) {
 				n.total.Sub(c.foreignOnNode[n.id]).Sub(used[n.id]).Covers(w.ask.Amounts)
 		})
 		slices.SortFunc(nodes, func(x, y *node) int {
-			return cmp.Or(cmp.Compare(lackOn(x, c.available(x).Sub(used[x.id]), w.ask),
+			earlier := 0
+			if t.backfills() {
+				when := func(n *node) time.Time {
+					return t.latestOn(c, used[n.id].Add(w.ask.Amounts), n.id,
+						func(x *allocation) bool { return x.ask.App == a.id })
+				}
+				earlier = when(x).Compare(when(y))
+			}
+			return cmp.Or(earlier, cmp.Compare(lackOn(x, c.available(x).Sub(used[x.id]), w.ask),
 				lackOn(y, c.available(y).Sub(used[y.id]), w.ask)), cmp.Compare(x.id, y.id))
 		})
 		best := find(nodes[:min(len(nodes), reservationRefusals)], func(n *node) bool { return t.predicatesPass(n, w.ask) })
@@ -125,9 +133,9 @@ func (t *Twin) gangMoves(a *app, on []objects.NodeID) bool {
 	lack := t.gangLack(c, members, own)
 	if t.backfills() && !math.IsInf(lack, 1) {
 		at, known := t.latest(c, placements{members, own})
-		if then, knownThen := t.latest(c, placements{members, on}); known && (!knownThen || then.After(at)) {
-			return false
-		}
+		then, knownThen := t.latest(c, placements{members, on})
+		wait := func(until time.Time) time.Duration { return max(0, until.Sub(t.now)) }
+		return knownThen && (!known || then.Before(at) && wait(then) <= wait(at)/2)
 	}
 	return math.IsInf(lack, 1) || lack > 0 && t.gangLack(c, members, on) <= lack/4
 }

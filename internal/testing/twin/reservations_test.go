@@ -246,6 +246,14 @@ func (t *Twin) reservableNodes(c *totals, w *allocation) []*node {
 		return most
 	}
 	slices.SortFunc(nodes, func(a, b *node) int {
+		if t.backfills() {
+			when := func(n *node) time.Time {
+				return t.latestOn(c, w.ask.Amounts, n.id, func(x *allocation) bool { return x == w })
+			}
+			if earlier := when(a).Compare(when(b)); earlier != 0 {
+				return earlier
+			}
+		}
 		switch x, y := missing(a), missing(b); {
 		case x < y || x == y && a.id < b.id:
 			return -1

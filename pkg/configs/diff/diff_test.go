@@ -177,7 +177,9 @@ func changedDocuments() []struct{ name, old, new, want string } {
 				"none -> 1m0s | noderefusal asks: none -> 3 | noderefusal backoff: none -> 10s | noderefusal maxbackoff: none -> " +
 				"5m0s | nodesortpolicy: none -> fair | nominationtimeout: none -> 5m0s | preemption: none -> true | priority: " +
 				"none -> enabled | quotapreemption: none -> false" +
-				" | reservation: none -> true | reservation backfill: none -> off | reservation backfillasks: none -> 64 | reservation backfillnodes: none -> 64 | reservation delay: none -> 2s | reservation nodepercent: none -> 5 | reservation " +
+				" | reservation: none -> true | reservation backfill: none -> off | " +
+				"reservation backfillasks: none -> 64 | reservation backfillnodes: none -> 64 | " +
+				"reservation delay: none -> 2s | reservation nodepercent: none -> 5 | reservation " +
 				"timeout: none -> 1h0m0s" +
 				" | resourceweights memory: none -> 1 | resourceweights vcore: none -> 1\ncreated root | type: none -> parent\n"},
 	}
