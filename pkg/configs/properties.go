@@ -313,6 +313,21 @@ func IsDefaultProperty(name, value string) bool {
 	return p.same(&s, &defaultSettings)
 }
 
+// SameProperty reports whether two texts of a property have the same effect. An empty one is a missing property.
+func SameProperty(name, a, b string) bool {
+	p, ok := FindProperty(name)
+	if !ok {
+		return a == b
+	}
+	x, y := DefaultSettings(), DefaultSettings()
+	for to, text := range map[*Settings]string{&x: a, &y: b} {
+		if text != "" {
+			p.read(to, text)
+		}
+	}
+	return p.same(&x, &y)
+}
+
 // DefaultSettings are the settings of a queue without properties.
 func DefaultSettings() Settings { return ReadSettings(map[string]string{}) }
 

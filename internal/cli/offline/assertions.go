@@ -66,6 +66,7 @@ type Expect struct {
 
 	Max, Guaranteed ExpectedQuantities // of place and queue: effective quantities
 	MaxApplications *uint64            // of place, queue and limit
+	Properties      []ExpectedProperty // of place and queue: in name order
 
 	MaxResources ExpectedQuantities // of limit
 	Group        *string            // of limit: the group that the user counts for; empty: none
@@ -80,6 +81,9 @@ type QueuePriority struct {
 	Priority int32
 	Pending  bool
 }
+
+// ExpectedProperty is the expected text of a property, inherited or not. A text of the same effect is as good.
+type ExpectedProperty struct{ Name, Text string }
 
 // ExpectedQuantities are the expected quantities of some resources, in name order. nil: not
 // compared.

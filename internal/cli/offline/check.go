@@ -100,7 +100,7 @@ func (p *Partition) withCluster(cluster *resources.Amounts, do func() error) err
 
 func (w *Partition) checkPlace(r *Result, a *Assertion) error {
 	e := &a.Expect
-	if e.Max == nil && e.Guaranteed == nil && e.MaxApplications == nil {
+	if e.Max == nil && e.Guaranteed == nil && e.MaxApplications == nil && e.Properties == nil {
 		w.comparePlacement(r, a, w.Place(*a.Place))
 		return nil
 	}
@@ -109,7 +109,7 @@ func (w *Partition) checkPlace(r *Result, a *Assertion) error {
 		defer w.removeApplication(&p)
 		w.comparePlacement(r, a, p)
 		if !p.Placed {
-			r.compare("queue", "a queue with max, guaranteed or maxapplications", "rejected: "+p.Reason)
+			r.compare("queue", "a queue with max, guaranteed, maxapplications or properties", "rejected: "+p.Reason)
 			return nil
 		}
 		return w.checkQueue(r, p.Queue, a)
@@ -172,6 +172,17 @@ func (p *Partition) checkQueue(r *Result, path string, a *Assertion) error {
 	}
 	if e.MaxApplications != nil {
 		r.compare(path+" maxapplications", fmt.Sprint(*e.MaxApplications), fmt.Sprint(maxApplications(q)))
+	}
+	for _, x := range e.Properties {
+		text := q.Settings().Properties[x.Name]
+		if configs.SameProperty(x.Name, x.Text, text) {
+			continue
+		}
+		if text == "" {
+			property, _ := configs.FindProperty(x.Name)
+			text = cmp.Or(property.Default, "not set")
+		}
+		r.compare(path+" "+x.Name, x.Text, text)
 	}
 	return nil
 }

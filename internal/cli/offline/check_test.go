@@ -52,6 +52,9 @@ partitions:
       resources: {max: {vcore: 50%}, guaranteed: {vcore: 25%}}
       queues: [{name: x, resources: {max: {vcore: 10%}}}]
     - {name: p, parent: true, childtemplate: {resources: {max: {vcore: 12.5%}}}}
+    - name: b
+      properties: {runtime.enforce: "true", runtime.default: 90m}
+      queues: [{name: x, properties: {runtime.default: 2h}}]
 `
 
 func TestCheck_Assertions(t *testing.T) {
@@ -71,6 +74,12 @@ func TestCheck_Assertions(t *testing.T) {
 		{"QUO-1: a difference names path, resource and both values",
 			"{queue: root.a, expect: {max: {vcore: 41, gpu: unlimited}}}",
 			"root.a max gpu: expected unlimited, actual 8 | root.a max vcore: expected 41, actual 40"},
+		{"properties are inherited, and compared by their effect",
+			"{partition: percent, queue: root.b.x, expect: {properties: {runtime.enforce: 'true', runtime.default: 120m, " +
+				"runtime.grace: 30s}}}", ""},
+		{"properties differ", "{partition: percent, queue: root.b, expect: {properties: {runtime.enforce: 'false', " +
+			"runtime.grace: 1m, runtime.default: 1h}}}", "root.b runtime.default: expected 1h, actual 90m | " +
+			"root.b runtime.enforce: expected false, actual true | root.b runtime.grace: expected 1m, actual 30s"},
 		{"a guarantee is the queue's own", "{queue: root.a.y, expect: {guaranteed: {vcore: 10, memory: 0}}}", ""},
 		{"a guarantee is within the cluster", "{queue: root.a, cluster: {vcore: 7}, expect: {guaranteed: {vcore: 20}}}",
 			"root.a guaranteed vcore: expected 20, actual 7"},

@@ -6,6 +6,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/placement"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -55,8 +56,8 @@ func (f *assertionReader) cluster(n *yaml.Node) *resources.Amounts {
 // questions are the keys of which an assertion has exactly one, with the keys of expect that
 // each allows.
 var questions = map[string][]string{
-	"place": {"queue", "rejected", "rule", "created", "max", "guaranteed", "maxapplications"},
-	"queue": {"max", "guaranteed", "maxapplications"},
+	"place": {"queue", "rejected", "rule", "created", "max", "guaranteed", "maxapplications", "properties"},
+	"queue": {"max", "guaranteed", "maxapplications", "properties"},
 	"limit": {"maxresources", "maxapplications", "group"},
 	"work":  {"order", "priorities"},
 }
@@ -177,6 +178,7 @@ func (f *assertionReader) expect(n *yaml.Node, question string, a *Assertion) {
 			}
 		}},
 		{"maxapplications", func(n *yaml.Node) { x := number[uint64](f, n, "maxapplications"); e.MaxApplications = &x }},
+		{"properties", func(n *yaml.Node) { e.Properties = f.properties(n) }},
 		{"maxresources", func(n *yaml.Node) { e.MaxResources = f.expectedQuantities(n, "maxresources") }},
 		{"group", text(&e.Group)},
 		{"order", func(n *yaml.Node) { e.Order = f.order(n) }},
@@ -195,6 +197,23 @@ func (f *assertionReader) expect(n *yaml.Node, question string, a *Assertion) {
 	case e.Rejected != nil && stated > 1:
 		f.Refuse(n, "", "a rejected application has no queue, so rejected must be the only key of expect")
 	}
+}
+
+// properties reads expected properties: each must exist, and its text must be legal.
+func (f *assertionReader) properties(n *yaml.Node) (out []ExpectedProperty) {
+	f.Each(n, "properties", func(key, value *yaml.Node) {
+		p, known := configs.FindProperty(key.Value)
+		switch text := f.Text(value, "property "+key.Value); {
+		case !known:
+			f.Refuse(key, "", "there is no property %s", key.Value)
+		case value.Kind == yaml.ScalarNode && !p.Accepts(text):
+			f.Refuse(value, "it is "+p.Accepted, "property %s cannot be %q", key.Value, text)
+		default:
+			out = append(out, ExpectedProperty{key.Value, text})
+		}
+	})
+	slices.SortFunc(out, func(a, b ExpectedProperty) int { return strings.Compare(a.Name, b.Name) })
+	return out
 }
 
 func (f *assertionReader) order(n *yaml.Node) []string {

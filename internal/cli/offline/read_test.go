@@ -39,10 +39,14 @@ func TestReadAssertions_MistakePositions(t *testing.T) {
 			`2:3: the assertion asks 0 questions (hint: it has one of place, queue, limit and work)` + "\n" +
 				`2:4: unknown key "queu" in an assertion (hint: did you mean "queue"?)`},
 		{"an unknown key without a suggestion", of("{queue: root.a, expect: {zzzzz: 1, max: {vcore: 1}}}"),
-			`2:28: unknown key "zzzzz" in expect of queue (hint: one of max, guaranteed, maxapplications)`},
+			`2:28: unknown key "zzzzz" in expect of queue (hint: one of max, guaranteed, maxapplications, properties)`},
 		{"an expectation of another question", of("{queue: root.a, expect: {rule: user}}"),
-			"2:27: nothing is expected (hint: one of max, guaranteed, maxapplications)\n" +
-				`2:28: unknown key "rule" in expect of queue (hint: one of max, guaranteed, maxapplications)`},
+			"2:27: nothing is expected (hint: one of max, guaranteed, maxapplications, properties)\n" +
+				`2:28: unknown key "rule" in expect of queue (hint: one of max, guaranteed, maxapplications, properties)`},
+		{"properties that do not exist, or cannot be",
+			of("{queue: root.a, expect: {properties: {runtime.max: 1h, runtime.maximum: 1h, runtime.enforce: yes}}}"),
+			"2:58: there is no property runtime.maximum\n" +
+				`2:96: property runtime.enforce cannot be "yes" (hint: it is true or false)`},
 		{"a duplicate key", of("{queue: root.a, queue: root.b, expect: {max: {vcore: 1}}}"),
 			`2:19: duplicate key "queue" in an assertion (hint: the first one is in line 2)`},
 		{"two questions", of("{queue: root.a, place: {user: a}, expect: {max: {vcore: 1}}}"),

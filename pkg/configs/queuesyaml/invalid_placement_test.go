@@ -283,6 +283,27 @@ partitions:
         runtime.enforce: «property-value»yes
         runtime.grace: «property-value»-1s
 `},
+		{"backfill without bounds", `
+partitions:
+- name: «backfill-unbounded»default
+  queues: [{name: root, submitacl: '*'}]
+  reservation: {backfill: Bounded}
+- name: b
+  queues: [{name: root, submitacl: '*', queues: [{name: a, properties: {runtime.enforce: "true"}}]}]
+  reservation: {backfill: bounded, backfillasks: 10000, backfillnodes: 1}
+- name: c
+  queues: [{name: root, submitacl: '*', parent: true, childtemplate: {properties: {runtime.enforce: "true"}}}]
+  reservation: {backfill: bounded}
+- name: d
+  queues: [{name: root, submitacl: '*'}]
+  reservation: {backfill: off}
+- name: e
+  queues: [{name: root, submitacl: '*'}]
+  reservation: {backfill: «yaml-type»true, backfillasks: «yaml-type»0, backfillnodes: «yaml-type»64.5}
+- name: f
+  queues: [{name: root, submitacl: '*'}]
+  reservation: {backfill: «yaml-type»[bounded], backfillasks: «yaml-type»-1, backfillnodes: «yaml-type»10001}
+`},
 		{"resources of zeroes only", rootHead + `
     childtemplate:
       resources:

@@ -28,6 +28,7 @@ func (r *Report) checkPartitions(partitions []*Partition) {
 		r.checkPlacement(p)
 		r.checkOffsets(p.Root)
 		r.checkSubmitters(p)
+		r.checkBackfill(p)
 	}
 }
 

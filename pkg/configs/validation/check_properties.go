@@ -64,6 +64,26 @@ func (r *Report) checkRunTimes(q *Queue) {
 	}
 }
 
+// checkBackfill warns of a partition with backfill in which no queue enforces bounds of run times (CFG-138). A child
+// template may.
+func (r *Report) checkBackfill(p *Partition) {
+	if p.Reservation.Backfill != configs.BackfillOff && !p.Root.enforcesRunTimes() {
+		r.Add(p.Subject, r.At(p.Partition), "backfill-unbounded",
+			"reservation.backfill is "+p.Reservation.Backfill.String()+
+				", and no queue enforces a bound of run times, so nothing is backfilled",
+			"set runtime.enforce and runtime.default in the properties of queues")
+	}
+}
+
+// enforcesRunTimes reports whether q, a queue below it, or one that is created there enforces bounds of run times.
+func (q *Queue) enforcesRunTimes() bool {
+	enforced := func(properties map[string]string) bool {
+		return configs.ReadSettings(properties).RunTime.Enforced
+	}
+	return enforced(q.Properties) || q.ChildTemplate != nil && enforced(q.ChildTemplate.Properties) ||
+		slices.ContainsFunc(q.Children, (*Queue).enforcesRunTimes)
+}
+
 // passesOnSort reports whether a leaf below q has the sort policy of q.
 func (q *Queue) passesOnSort() bool {
 	return slices.ContainsFunc(q.Children, func(c *Queue) bool {

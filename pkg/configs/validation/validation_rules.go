@@ -121,6 +121,7 @@ var ruleTable = []Rule{
 	{"fair-parent", Warning, "leaf queues inherit fair from a parent, and so reject gangs"},
 	{"fair-raw", Warning, "fair without a guarantee compares plain numbers"},
 	{"runtime-default", Warning, "the default run time is above the maximum"},
+	{"backfill-unbounded", Warning, "a partition has backfill, and no queue enforces a bound of run times"},
 	{"priority-off", Warning, "preemption.priority is set where priorities are switched off"},
 	{"quota-delay", Warning, "quota.preemption.delay is set where no max is enforced"},
 	{"no-submit-access", Warning, "no queue of a partition has an access list"},
