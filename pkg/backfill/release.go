@@ -10,8 +10,8 @@ import (
 )
 
 // Release orders the end of the backfilled allocations of the oldest reservation without which it could be used now:
-// something has ended early. On each node these are as few as suffice, the last bound first (RES-16). any: there were
-// some.
+// something has ended early. On each node none of these is more than is needed, and the last bound end first (RES-16).
+// any: there were some.
 func (eng *Engine) Release() (any bool) {
 	if !eng.active() {
 		return false
@@ -51,17 +51,32 @@ func (eng *Engine) without(r *reservation) (ending []*objects.Allocation, fits b
 				missing.Sub(y.Shape().Vector())
 			}
 		}
+		var here []*objects.Allocation
 		for _, y := range all {
 			if !eng.ends(y) && overlap(missing, y.Shape().Vector()) {
 				missing.Sub(y.Shape().Vector())
-				ending = append(ending, y)
+				here = append(here, y)
 			}
 		}
 		if overlap(missing, missing) {
 			return nil, false
 		}
+		ending = append(ending, needed(here, missing)...)
 	}
 	return ending, true
+}
+
+// needed returns those of some allocations, the last bound first, that still have to end if what the others have is
+// missing again; the first bound stay if they can.
+func needed(all []*objects.Allocation, missing resources.Vector) []*objects.Allocation {
+	for i := len(all) - 1; i >= 0; i-- {
+		more := slices.Clone(missing)
+		more.Add(all[i].Shape().Vector())
+		if !overlap(more, more) {
+			missing, all = more, slices.Delete(all, i, i+1)
+		}
+	}
+	return all
 }
 
 // has reports whether x is a member of r.

@@ -82,7 +82,12 @@ func describePartition(p configs.Partition) string {
 		s += fmt.Sprintf("\tchurn %+v\n", p.Churn)
 	}
 	if p.Reservation.Enabled {
-		s += fmt.Sprintf("\treservation %+v\n", p.Reservation)
+		r := &p.Reservation
+		s += fmt.Sprintf("\treservation {Enabled:%t Delay:%v Timeout:%v NodePercent:%d}\n", r.Enabled, r.Delay, r.Timeout,
+			r.NodePercent)
+		if r.Backfill != configs.BackfillOff {
+			s += fmt.Sprintf("\tbackfill %v, %d asks, %d nodes\n", r.Backfill, r.BackfillAsks, r.BackfillNodes)
+		}
 	}
 	if p.NodeRefusal.Backoff > 0 {
 		s += fmt.Sprintf("\tnoderefusal %+v\n", p.NodeRefusal)

@@ -23,6 +23,7 @@ func (s *Run) addRunTimes() {
 		return
 	}
 	boundQueues(&s.Partition.Root, "", 0)
+	addBackfill(&s.Partition, 0)
 	elapsed, known := time.Duration(0), map[objects.AllocationKey]objects.Timestamp{}
 	for i := 0; i < len(s.Steps); i++ {
 		b := &s.Steps[i]
@@ -31,6 +32,7 @@ func (s *Run) addRunTimes() {
 		case scheduler.UseConfig:
 			c.Prepared = nil
 			boundQueues(&c.Partition.Root, "", i)
+			addBackfill(&c.Partition, i)
 			b.Command = c
 		case scheduler.AddApplication:
 			c.Tags = withBound(c.Tags, string(c.App), 6)
@@ -61,6 +63,14 @@ func (s *Run) addRunTimes() {
 			b.Command = c
 		}
 	}
+}
+
+// addBackfill has some partitions backfill their reservations, if they have any.
+func addBackfill(p *configs.Partition, version int) {
+	g := independentGenerator(fmt.Sprint("backfill ", version, len(p.Root.Children)))
+	r := &p.Reservation
+	r.Backfill = Pick(g, configs.BackfillOff, configs.BackfillBounded)
+	r.BackfillAsks, r.BackfillNodes = Pick(g, 1, 64), Pick(g, 1, 64)
 }
 
 // boundQueues bounds the run times of q and of the queues below it, whose list it copies.

@@ -336,6 +336,7 @@ func (t *Twin) inTheWayOf(p placements) (ending []*allocation) {
 		slices.SortFunc(on, func(x, y *allocation) int {
 			return cmp.Or(y.boundAt.Compare(x.boundAt), cmp.Compare(x.ask.Key, y.ask.Key))
 		})
+		before := len(ending)
 		for _, y := range on {
 			lacks := t.missing(c, p, id, gone)
 			if slices.ContainsFunc(lacks, func(name string) bool { return y.ask.Amounts.Get(name) > 0 }) {
@@ -344,6 +345,13 @@ func (t *Twin) inTheWayOf(p placements) (ending []*allocation) {
 		}
 		if t.missing(c, p, id, gone) != nil {
 			return nil
+		}
+		for i := len(ending) - 1; i >= before; i-- {
+			all := ending
+			ending = slices.Delete(slices.Clone(all), i, i+1)
+			if t.missing(c, p, id, gone) != nil {
+				ending = all
+			}
 		}
 	}
 	slices.SortStableFunc(ending, func(x, y *allocation) int {
