@@ -128,6 +128,12 @@ var liveKinds = []liveKind{
 		runs: [2]time.Duration{10 * time.Second, 50 * time.Second}, maxJobs: 30},
 }
 
+// bound returns the run time that an application of the kind states: users are careful, so it is twice the longest, in
+// whole minutes.
+func (k *liveKind) bound() time.Duration {
+	return (2*k.runs[1] + time.Minute - 1).Truncate(time.Minute)
+}
+
 // demand returns how many millicores of unfinished tasks a kind has at a time, of a cluster with that many. It rises
 // and falls with the period, so that tenants lend to each other in turn.
 func (k *liveKind) demand(at time.Duration, millicores int64, load float64) int64 {

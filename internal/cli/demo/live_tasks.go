@@ -8,6 +8,7 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 
 	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/runtimes"
 )
 
 // How the tasks of a LiveDemo begin and end.
@@ -28,11 +29,10 @@ func (d *LiveDemo) submitJob(kind int) error {
 		ApplicationID: j.id, QueueName: k.queue, PartitionName: partitionName,
 		Ugi: &si.UserGroupInformation{User: j.user, Groups: []string{k.group}},
 	}
+	app.Tags = map[string]string{runtimes.BoundTag: k.bound().String()}
 	if k.gang {
-		app.Tags = map[string]string{
-			"canopy.scheduler/virtual-placeholders": "true",
-			"yunikorn.apache.org/task-groups":       fmt.Sprintf(`[{"name":"workers","minMember":%d}]`, n),
-		}
+		app.Tags["canopy.scheduler/virtual-placeholders"] = "true"
+		app.Tags["yunikorn.apache.org/task-groups"] = fmt.Sprintf(`[{"name":"workers","minMember":%d}]`, n)
 	}
 	d.running[kind]++
 	millicores := pick(d.rng, k.millicores)
@@ -122,6 +122,12 @@ func (d *LiveDemo) receive() error {
 			if r.TerminationType == si.TerminationType_PREEMPTED_BY_SCHEDULER {
 				t.ending, d.preempted = true, true
 				d.after(d.between(liveGrace), func() error { return d.victimEnds(t) })
+				continue
+			}
+			if r.TerminationType == si.TerminationType_TIMEOUT { // this process was stopped for longer than the bound
+				if err := d.end(t, r.TerminationType); err != nil {
+					return err
+				}
 				continue
 			}
 			d.ended(t)

@@ -153,6 +153,31 @@ func TestLiveDemo_FewReservationsMove(t *testing.T) {
 		moved)
 }
 
+// Where more is asked for than there is, what is over in time uses reserved nodes, and no task reaches its bound.
+func TestLiveDemo_Backfills(t *testing.T) {
+	timedOut := 0
+	count := func(_ string, effects []scheduler.Effect) {
+		for _, effect := range effects {
+			if e, ok := effect.(scheduler.Released); ok && e.Type == scheduler.TimedOut {
+				timedOut++
+			}
+		}
+	}
+	seed := rand.Uint64()
+	synctest.Test(t, func(t *testing.T) {
+		e, stop := liveCluster(t, LiveOptions{Load: 2, Seed: seed}, engine.Options{OnEffects: count})
+		time.Sleep(5 * time.Minute)
+		l, _ := e.Cluster().Partition(partitionName)
+		snap, err := l.Snapshot(t.Context())
+		assert.NilError(t, err)
+		n := snap.Backfill
+		assert.Assert(t, n.Placed > 100 && n.Released > 0 && 2*n.Released < n.Placed, "seed %d: %+v", seed, n)
+		assert.NilError(t, l.Check(t.Context()))
+		stop()
+	})
+	assert.Equal(t, timedOut, 0, "seed %d", seed)
+}
+
 // The load rises from the beginning until something is preempted, where the cluster is to be almost full.
 func TestLiveDemo_LoadRisesUntilAPreemption(t *testing.T) {
 	d := newLiveDemo(nil, LiveOptions{Load: 1, Seed: 1})
@@ -234,6 +259,21 @@ func TestLiveDemo_WorkOfVictimsIsSubmittedAgain(t *testing.T) {
 	assert.Equal(t, again.ApplicationID, victim.job.id)
 	assert.Equal(t, again.ResourcePerAlloc.String(), held.asks[0].ResourcePerAlloc.String())
 	assert.Equal(t, victim.job.left, asked)
+}
+
+// A task that was released after its bound is confirmed, and its work is not asked for again.
+func TestLiveDemo_ConfirmsTheEndOfRunTimes(t *testing.T) {
+	held := &heldScheduler{}
+	d := newLiveDemo(held, LiveOptions{Load: 1, Seed: 1})
+	assert.NilError(t, d.submitJob(0))
+	key := held.asks[0].AllocationKey
+	assert.NilError(t, d.inbox.UpdateAllocation(&si.AllocationResponse{Released: []*si.AllocationRelease{
+		{AllocationKey: key, TerminationType: si.TerminationType_TIMEOUT}}}))
+	assert.NilError(t, d.receive())
+	assert.Equal(t, len(held.releases), 1)
+	assert.Equal(t, held.releases[0].AllocationKey, key)
+	assert.Equal(t, held.releases[0].TerminationType, si.TerminationType_TIMEOUT)
+	assert.Assert(t, d.tasks[key] == nil && len(d.timers) == 0)
 }
 
 // failingScheduler refuses to register a resource manager.
