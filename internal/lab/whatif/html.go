@@ -29,7 +29,8 @@ type partView struct {
 	*Comparison
 	Window, Changed string
 	Queues, Users   []rowView
-	Charts          []chartView
+	Charts, Held    []chartView
+	HeldText        string
 }
 
 type rowView struct {
@@ -67,6 +68,10 @@ func (c *Comparison) view() partView {
 	for _, s := range c.Series {
 		out.Charts = append(out.Charts, s.view())
 	}
+	for _, s := range c.Held {
+		out.Held = append(out.Held, s.view())
+	}
+	out.HeldText = usageText(c.Recorded.Held, c.Changed.Held)
 	return out
 }
 

@@ -15,6 +15,8 @@ type Outcome struct {
 	All    Group   `json:"all"`
 	Queues []Group `json:"queues"` // leaf queues with asks or allocations, by path
 	Users  []Group `json:"users"`  // by name
+	// what reservations held and nothing used; nil: nothing
+	Held []Usage `json:"held,omitempty"`
 }
 
 // Group are the asks of a queue or of a user, without placeholders, without what ran before the recording, and without
@@ -132,7 +134,7 @@ func outcomeOf(t *tracker, s *samples) Outcome {
 			c.Starved = float64(x.starved) / float64(max(s.taken, 1))
 		}
 	}
-	return Outcome{all.group(), groupsOf(queues), groupsOf(users)}
+	return Outcome{all.group(), groupsOf(queues), groupsOf(users), s.held.usage(s.taken)}
 }
 
 func groupsOf(counters map[string]*counter) []Group {
@@ -190,7 +192,7 @@ func seriesOf(recorded, changed *samples) []Series {
 	for _, s := range []*samples{recorded, changed} {
 		for path, x := range s.queues {
 			if x.leaf {
-				means[path] += mean(s.shares(path, resource))
+				means[path] += mean(s.shares(x, resource))
 			}
 		}
 	}
@@ -200,8 +202,23 @@ func seriesOf(recorded, changed *samples) []Series {
 	var out []Series
 	for _, path := range paths[:min(len(paths), maxSeries)] {
 		if means[path] > 0 {
-			out = append(out, Series{string(path), resource, recorded.shares(path, resource), changed.shares(path, resource)})
+			out = append(out, Series{string(path), resource, recorded.shares(recorded.queues[path], resource),
+				changed.shares(changed.queues[path], resource)})
 		}
+	}
+	return out
+}
+
+// heldSeries returns what reservations held and nothing used, by resource. The queue is empty.
+func heldSeries(recorded, changed *samples) (out []Series) {
+	names := map[string]bool{}
+	for _, s := range []*samples{recorded, changed} {
+		for _, x := range s.held.usage(s.taken) {
+			names[x.Resource] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		out = append(out, Series{"", name, recorded.shares(&recorded.held, name), changed.shares(&changed.held, name)})
 	}
 	return out
 }
@@ -216,7 +233,7 @@ func fullest(all ...*samples) (resource string) {
 			}
 		}
 		for name := range parts {
-			parts[name] += mean(s.shares("root", name))
+			parts[name] += mean(s.shares(s.queues["root"], name))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(parts)) {
@@ -227,10 +244,9 @@ func fullest(all ...*samples) (resource string) {
 	return resource
 }
 
-// shares returns what a queue had of a resource in each sample, as parts of the capacity.
-func (s *samples) shares(path objects.QueuePath, resource string) []float64 {
+// shares returns what a queue had of a resource in each sample, as parts of the capacity; nil: the queue had nothing.
+func (s *samples) shares(x *queueSamples, resource string) []float64 {
 	out := make([]float64, s.taken)
-	x := s.queues[path]
 	for i := range out {
 		if x != nil && i < len(x.used) && s.total[i][resource] > 0 {
 			out[i] = float64(x.used[i][resource]) / float64(s.total[i][resource])

@@ -172,6 +172,26 @@ func TestCompare_LeavesOutTheStepOfAPanic(t *testing.T) {
 	assert.Assert(t, got.To.Before(last) && got.Recorded.All.Asks > 0, "%v", got.To)
 }
 
+// What a reservation holds of its node counts as far as it is free.
+func TestHeldIdle(t *testing.T) {
+	core := scheduler.NewWith(config(t, 100, "1h").Partitions[0], nil, objects.DefaultOptions())
+	submit := func(key string, vcore int64) {
+		ask := &objects.Ask{Key: objects.AllocationKey(key), App: "app", Amounts: amounts(vcore)}
+		core.Step(at(0), scheduler.SubmitAsk{Ask: ask})
+		core.Schedule(at(0), decisions)
+	}
+	core.Step(at(0), scheduler.AddNode{Node: "n", Total: amounts(8), Schedulable: true})
+	core.Step(at(0), scheduler.AddApplication{App: "app", Queue: "root.b"})
+	submit("runs", 5)
+	submit("waits", 7)
+	assert.DeepEqual(t, heldIdle(core.Partition()), map[string]int64{})
+	core.Step(at(60), scheduler.Wake{})
+	core.Schedule(at(60), decisions)
+	assert.DeepEqual(t, heldIdle(core.Partition()), map[string]int64{"vcore": 3000}) // of 7, 4 are in use
+	core.Step(at(61), scheduler.Release{App: "app", Key: "runs", Type: scheduler.StoppedByRM})
+	assert.DeepEqual(t, heldIdle(core.Partition()), map[string]int64{"vcore": 7000})
+}
+
 // The text and the page have the figures of both runs, and texts of resource managers are escaped.
 func TestComparison_TextAndPage(t *testing.T) {
 	six, four := int64(6000), int64(4000)
@@ -189,7 +209,9 @@ func TestComparison_TextAndPage(t *testing.T) {
 			Queues: []Group{group("root.a", 8, 400, .5, &four), group("root.new", 9, 0, 0, nil)},
 			Users:  []Group{group("<b>", 8, 40, 0, nil)}},
 		Series: []Series{{"root.a", "vcore", []float64{0, .5, 1}, []float64{.5, .5, .5}}},
+		Held:   []Series{{"", "vcore", []float64{.25, 0, .25}, []float64{0, 0, .25}}},
 	}
+	c.Recorded.Held, c.Changed.Held = []Usage{{"vcore", four, nil, nil}}, []Usage{{"vcore", 1000, nil, nil}}
 	var text, page bytes.Buffer
 	assert.NilError(t, c.WriteText(&text))
 	for _, line := range []string{
@@ -197,13 +219,13 @@ func TestComparison_TextAndPage(t *testing.T) {
 		"all       9      9 > 8    0 > 1      250ms",
 		"root.a    9      9 > 8    0 > 1      4.00s > 6m40s  8.00s > 13m20s  0          0 % > 50 %       vcore 12 of 6 > " +
 			"12 of 4",
-		"root.new  0 > 9", "root.old  9 > 0", "  - an assumption",
+		"root.new  0 > 9", "root.old  9 > 0", "held by reservations and idle: vcore 4 > 1", "  - an assumption",
 	} {
 		assert.Assert(t, strings.Contains(text.String(), line), "%q is not in\n%s", line, text.String())
 	}
 	assert.NilError(t, WriteHTML(&page, []*Comparison{c}))
 	for _, part := range []string{"&lt;b&gt;", "4.00s &gt; 6m40s", `points="0.0,120.0 300.0,60.0 600.0,0.0"`,
-		`width="100.0%"`, "an assumption"} {
+		`width="100.0%"`, "On average vcore 4 &gt; 1.", `points="0.0,0.0 300.0,120.0 600.0,0.0"`, "an assumption"} {
 		assert.Assert(t, strings.Contains(page.String(), part), "%q is not in the page", part)
 	}
 	assert.Assert(t, !strings.Contains(page.String(), "<b>"))

@@ -17,6 +17,7 @@ type samples struct {
 	every  time.Duration
 	taken  int
 	queues map[objects.QueuePath]*queueSamples
+	held   queueSamples       // what reservations hold and nothing uses
 	total  []map[string]int64 // the capacity of the cluster
 }
 
@@ -38,8 +39,10 @@ func (s *samples) upTo(at time.Time, core *scheduler.Core) {
 	for s.taken < sampleCount && s.first.Add(time.Duration(s.taken)*s.every).Before(at) {
 		if core == nil {
 			s.total = append(s.total, nil)
+			s.held.used = append(s.held.used, nil)
 		} else {
 			s.total = append(s.total, amountsOf(core.Partition().Amounts(core.Partition().Capacity())))
+			s.held.used = append(s.held.used, heldIdle(core.Partition()))
 			s.take(core.Partition(), core.Partition().Root())
 		}
 		s.taken++
@@ -73,6 +76,27 @@ func (s *samples) take(p *objects.Partition, q *objects.Queue) {
 	for _, child := range q.Children() {
 		s.take(p, child)
 	}
+}
+
+// heldIdle returns what reservations hold on their nodes and nothing uses (RES-5).
+func heldIdle(p *objects.Partition) map[string]int64 {
+	idle, seen := map[string]int64{}, map[*objects.Node]bool{}
+	for _, x := range p.Reservations().Asks() {
+		n := p.Reservations().Of(x)
+		if seen[n] {
+			continue
+		}
+		seen[n] = true
+		var held resources.Vector
+		for _, y := range n.ReservedFor() {
+			held.Add(y.Shape().Vector())
+		}
+		available := amountsOf(p.Amounts(n.Available()))
+		for name, amount := range amountsOf(p.Amounts(held)) {
+			idle[name] += max(min(amount, available[name]), 0)
+		}
+	}
+	return idle
 }
 
 func amountsOf(a resources.Amounts) map[string]int64 {

@@ -40,6 +40,9 @@ func (c *Comparison) WriteText(out io.Writer) error {
 			return err
 		}
 	}
+	if held := usageText(c.Recorded.Held, c.Changed.Held); held != "" {
+		fmt.Fprintf(&b, "\nheld by reservations and idle: %s\n", held)
+	}
 	b.WriteString("\nassumptions:\n")
 	for _, a := range c.Assumptions {
 		fmt.Fprintf(&b, "  - %s\n", a)

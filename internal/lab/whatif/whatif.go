@@ -25,6 +25,7 @@ type Comparison struct {
 	Recorded Outcome  `json:"recorded"`
 	Changed  Outcome  `json:"changed"`
 	Series   []Series `json:"series"`
+	Held     []Series `json:"held,omitempty"` // what reservations held and nothing used, by resource
 }
 
 // ErrNothing is the error for a recording without an ask.
@@ -122,7 +123,7 @@ func (x *Recorded) Compare(scenario *Scenario, progress func(at time.Time)) (*Co
 		Partition: x.session.Partition, From: x.first, To: x.last, Steps: x.steps,
 		Changes: r.changes(), Assumptions: r.assumptions(x.incomplete), Same: same(r.recorded, r.changed),
 		Recorded: outcomeOf(r.recorded, r.recordedSamples), Changed: outcomeOf(r.changed, r.samples),
-		Series: seriesOf(r.recordedSamples, r.samples),
+		Series: seriesOf(r.recordedSamples, r.samples), Held: heldSeries(r.recordedSamples, r.samples),
 	}, nil
 }
 
