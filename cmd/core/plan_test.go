@@ -64,6 +64,9 @@ func TestPlan_Text(t *testing.T) {
     priority: enabled
     quotapreemption: false
     reservation: true
+    reservation backfill: off
+    reservation backfillasks: 64
+    reservation backfillnodes: 64
     reservation delay: 2s
     reservation nodepercent: 5
     reservation timeout: 1h0m0s
