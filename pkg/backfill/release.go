@@ -17,8 +17,8 @@ func (eng *Engine) Release() (any bool) {
 		return false
 	}
 	for _, r := range eng.reservations() {
-		ending, fits := eng.without(r)
-		if len(ending) == 0 || !fits || !eng.mayBeUsed(r, ending) {
+		ending, enough := eng.without(r)
+		if len(ending) == 0 || !enough || !eng.mayBeUsed(r, ending) {
 			continue
 		}
 		for _, y := range ending {
@@ -31,9 +31,9 @@ func (eng *Engine) Release() (any bool) {
 	return false
 }
 
-// without returns the backfilled allocations that have to end so that the members of r fit their nodes. fits: then they
-// do, as soon as these and those that were asked to end before have ended.
-func (eng *Engine) without(r *reservation) (ending []*objects.Allocation, fits bool) {
+// without returns the backfilled allocations that have to end so that the members of r fit their nodes. enough: then
+// they do, as soon as these and those that were asked to end before have ended.
+func (eng *Engine) without(r *reservation) (ending []*objects.Allocation, enough bool) {
 	requested, nodes := map[*objects.Node]resources.Vector{}, []*objects.Node{}
 	for _, m := range r.members {
 		if requested[m.Node] == nil {
@@ -45,20 +45,14 @@ func (eng *Engine) without(r *reservation) (ending []*objects.Allocation, fits b
 	}
 	for _, n := range nodes {
 		missing := runtimes.Missing(requested[n], runtimes.FreeFor(n, r.has))
-		all := objects.BackfilledOn(eng.part, n)
-		for _, y := range all {
-			if eng.ends(y) {
-				missing.Sub(y.Shape().Vector())
-			}
-		}
 		var here []*objects.Allocation
-		for _, y := range all {
-			if !eng.ends(y) && overlap(missing, y.Shape().Vector()) {
-				missing.Sub(y.Shape().Vector())
+		for _, y := range objects.BackfilledOn(eng.part, n) {
+			missing.Sub(y.Shape().Vector())
+			if !eng.ends(y) {
 				here = append(here, y)
 			}
 		}
-		if overlap(missing, missing) {
+		if !fits(missing) {
 			return nil, false
 		}
 		ending = append(ending, needed(here, missing)...)
@@ -72,7 +66,7 @@ func needed(all []*objects.Allocation, missing resources.Vector) []*objects.Allo
 	for i := len(all) - 1; i >= 0; i-- {
 		more := slices.Clone(missing)
 		more.Add(all[i].Shape().Vector())
-		if !overlap(more, more) {
+		if fits(more) {
 			missing, all = more, slices.Delete(all, i, i+1)
 		}
 	}
@@ -113,12 +107,5 @@ func (eng *Engine) groups(r *reservation) []gangscheduling.MemberGroup {
 	return gangscheduling.ByShape(eng.part, asks)
 }
 
-// overlap reports whether v has something of what is missing.
-func overlap(missing, v resources.Vector) bool {
-	for k, n := range missing {
-		if n > 0 && v.At(resources.Index(k)) > 0 {
-			return true
-		}
-	}
-	return false
-}
+// fits reports whether nothing is missing.
+func fits(missing resources.Vector) bool { return resources.Vector{}.Covers(missing) }
