@@ -175,7 +175,14 @@ func (eng *Engine) candidates(o *outlook) (found []*objects.Allocation) {
 		var own []*objects.Allocation
 		for group := range a.FeasibleAskGroups(shapes) {
 			asks := group.SchedulableAsks()
-			if len(asks) == 0 || !eng.mayUse(asks[0], o, fitting) {
+			if len(asks) == 0 {
+				continue
+			}
+			if !eng.fitsReserved(asks[0], o, fitting) {
+				eng.descent.Narrow(group.DropShape) // nor do asks of its shape in other applications
+				continue
+			}
+			if !mayBePlaced(asks[0]) {
 				continue // nor may the other asks of the group
 			}
 			taken := 0
@@ -197,16 +204,21 @@ func (eng *Engine) candidates(o *outlook) (found []*objects.Allocation) {
 	return found
 }
 
-// mayUse reports whether asks like x, of its group, fit a reserved node but for reservations, and no other, and nothing
-// else blocks them.
-func (eng *Engine) mayUse(x *objects.Allocation, o *outlook, fitting map[*feasibility.Shape]bool) bool {
+// fitsReserved reports whether x fits a reserved node but for reservations, and no other. fitting has the answers for
+// shapes.
+func (eng *Engine) fitsReserved(x *objects.Allocation, o *outlook, fitting map[*feasibility.Shape]bool) bool {
 	fits, known := fitting[x.Shape()]
 	if !known {
 		fits = eng.part.FirstFittingNode(x.Shape()) == nil &&
 			slices.ContainsFunc(o.nodes, func(held reservedNode) bool { return held.fits(x) })
 		fitting[x.Shape()] = fits
 	}
-	if !fits || x.AskGroup().Held() || !x.Application().MayBeAllocated() {
+	return fits
+}
+
+// mayBePlaced reports whether nothing but nodes keeps asks like x, of its group, from being placed.
+func mayBePlaced(x *objects.Allocation) bool {
+	if x.AskGroup().Held() || !x.Application().MayBeAllocated() {
 		return false
 	}
 	_, blocked := x.Application().Constraints().FirstBlocking(x.Shape())

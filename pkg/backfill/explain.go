@@ -56,7 +56,7 @@ func (eng *Engine) Refusal(x *objects.Allocation, now time.Time) (nearest *Refus
 		return nil
 	}
 	o := eng.outlook()
-	if !eng.mayUse(x, &o, map[*feasibility.Shape]bool{}) {
+	if !mayBePlaced(x) || !eng.fitsReserved(x, &o, map[*feasibility.Shape]bool{}) {
 		return nil
 	}
 	for i := range o.nodes {

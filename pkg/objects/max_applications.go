@@ -79,3 +79,10 @@ func (g *AskGroup) slotShape() *feasibility.Shape { return g.id.shape.OfVariant(
 
 // Exact reports whether masks are exact for g; otherwise they hold for its bucket.
 func (g *AskGroup) Exact() bool { return g.slotShape().Exact() }
+
+// DropShape removes the shape of g from f, and with it all groups of that shape, unless others may share its slot.
+func (g *AskGroup) DropShape(f feasibility.Mask) {
+	if g.Exact() {
+		f.Subtract(g.slotShape().Mask())
+	}
+}

@@ -89,6 +89,28 @@ func TestVictimSearch_CostDoesNotGrowWithNodes(t *testing.T) {
 	}
 }
 
+// TestBackfill_CostDoesNotGrowWithCluster compares the statements of a backfilled ask, with its release and the run of
+// decisions that follows.
+func TestBackfill_CostDoesNotGrowWithCluster(t *testing.T) {
+	small := size{leaves: 10, apps: 20, nodes: 20, backfill: 1, decisions: 100}
+	binary := buildCounting(t, countedPackages+",github.com/canopy-scheduler/canopy/pkg/backfill,"+
+		"github.com/canopy-scheduler/canopy/pkg/reservation,github.com/canopy-scheduler/canopy/pkg/runtimes")
+	for name, larger := range map[string]func(s *size){
+		"a hundred times the applications that wait": func(s *size) { s.apps = 2000 },
+		"a hundred times the nodes":                  func(s *size) { s.nodes = 2000 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			large := small
+			larger(&large)
+			smallCost, largeCost := statementsPerDecision(t, binary, small), statementsPerDecision(t, binary, large)
+			t.Logf("%.0f statements, and %.0f: %.2f times as many", smallCost, largeCost, largeCost/smallCost)
+			assert.Assert(t, smallCost > 100, "too few statements were counted")
+			assert.Assert(t, largeCost <= 1.5*smallCost, "%.2f times the statements, the bound is 1.5 times",
+				largeCost/smallCost)
+		})
+	}
+}
+
 // buildCounting builds a program of this package in which the statements of some packages are counted.
 func buildCounting(t *testing.T, counted string) string {
 	t.Helper()

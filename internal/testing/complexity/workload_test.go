@@ -20,11 +20,11 @@ import (
 const sizeVariable = "CANOPY_COMPLEXITY_SIZE"
 
 // size is the size of a cluster, and the number of decisions. Priorities decrease from ask to ask.
-type size struct{ leaves, levels, apps, asks, nodes, shapes, priorities, fair, pack, preempt, check, decisions int }
+type size struct{ leaves, levels, apps, asks, nodes, shapes, priorities, fair, pack, preempt, check, backfill, decisions int }
 
 func (s size) String() string {
 	return fmt.Sprint(s.leaves, s.levels, s.apps, s.asks, s.nodes, s.shapes, s.priorities, s.fair, s.pack, s.preempt,
-		s.check, s.decisions)
+		s.check, s.backfill, s.decisions)
 }
 
 // TestMain makes a process with a size the measured program, which runs no tests.
@@ -32,12 +32,14 @@ func TestMain(m *testing.M) {
 	if text := os.Getenv(sizeVariable); text != "" {
 		var s size
 		mustScan(fmt.Sscan(text, &s.leaves, &s.levels, &s.apps, &s.asks, &s.nodes, &s.shapes, &s.priorities, &s.fair, &s.pack,
-			&s.preempt, &s.check, &s.decisions))
+			&s.preempt, &s.check, &s.backfill, &s.decisions))
 		switch {
 		case s.preempt > 0:
 			s.runVictimSearches()
 		case s.check > 0:
 			s.runChecks()
+		case s.backfill > 0:
+			s.runBackfills()
 		default:
 			s.runDecisions()
 		}
