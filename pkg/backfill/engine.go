@@ -11,11 +11,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/runtimes"
 )
 
-// Tag has whether an ask may be backfilled: "false" declines (RES-14).
+// Tag has whether an ask may be backfilled: "false" declines (RES-14). A label of that name has the same effect.
 const Tag = "canopy.scheduler/backfill"
-
-// labelTag is Tag as YuniKorn's shim passes on a label of a pod.
-const labelTag = "kubernetes.io/label/" + Tag
 
 // Engine backfills the reservations of one partition. It is not safe for concurrent use: the Core of its partition owns
 // and calls it.
@@ -64,15 +61,7 @@ func (eng *Engine) active() bool {
 // Declines reports whether an ask with these tags may not be backfilled because it says so. The error is a
 // *runtimes.TagError.
 func Declines(tags map[string]string) (declines bool, err error) {
-	if len(tags) == 0 {
-		return false, nil
-	}
-	tag := Tag
-	text, sent := tags[tag]
-	if !sent {
-		tag = labelTag
-		text, sent = tags[tag]
-	}
+	tag, text, sent := runtimes.TagOrLabel(tags, Tag)
 	if !sent {
 		return false, nil
 	}

@@ -1,11 +1,15 @@
 package backfill_test
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/pkg/backfill"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
 func TestDeclines(t *testing.T) {
@@ -33,4 +37,24 @@ func TestDeclines(t *testing.T) {
 			assert.Error(t, err, c.err)
 		}
 	}
+}
+
+// canopy explain reads what REST writes. Each reason says something of its own.
+func TestReason_TextIsReadAgain(t *testing.T) {
+	texts, at := map[string]bool{}, time.Unix(1_000_000_000, 0)
+	for r := backfill.Declined; r <= backfill.NotYet; r++ {
+		written := backfill.Refusal{Reason: r, Node: "n", Key: "k", FitsAt: objects.TimestampOf(at),
+			EndsAt: objects.TimestampOf(at.Add(time.Hour))}
+		text, err := json.Marshal(written)
+		assert.NilError(t, err)
+		var read backfill.Refusal
+		assert.NilError(t, json.Unmarshal(text, &read), "%s", text)
+		assert.Equal(t, read, written)
+		texts[read.Text()] = true
+		assert.Assert(t, strings.Contains(read.Text(), "use what node n holds for ask k"), read.Text())
+	}
+	assert.Equal(t, len(texts), int(backfill.NotYet))
+	var r backfill.Reason
+	assert.Error(t, r.UnmarshalText([]byte("never")), `"never" is no reason why an ask is not backfilled`)
+	assert.ErrorContains(t, r.UnmarshalText(nil), "is no reason")
 }

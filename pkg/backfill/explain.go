@@ -12,7 +12,7 @@ import (
 // Reason says why an ask is not backfilled.
 type Reason uint8
 
-// The reasons. Those up to HasAffinity are of the ask, whatever is reserved.
+// The reasons. Those up to NotBounded are of the ask, whatever is reserved.
 const (
 	Declined            Reason = iota + 1 // its tag says so
 	RequiresNode                          // it requires one node
@@ -20,21 +20,45 @@ const (
 	HasBudget                             // a disruption budget selects it
 	HasAffinity                           // it has constraints on other allocations
 	NotBounded                            // its queue enforces no bound of its run time
-	ReservedHasAffinity                   // the reserved ask has constraints on other allocations
+	ReservedHasAffinity                   // a reserved ask has constraints on other allocations
 	NoKnownTime                           // nothing says when the reservation can be used
 	TooLong                               // it ends later than that
-	NotAccepted                           // the resource manager, or another allocation, refuses it on the node
+	NotAllowed                            // another allocation refuses it on the node
 	NoRoom                                // a quota or limit has no room beside the reserved asks
-	NotYet                                // it may be, at its turn or beyond the look-ahead
+	NotYet                                // it may be, at its turn, if the RM accepts it there
 )
 
-var codes = [...]string{"", "declined", "requiresNode", "mayNotEnd", "hasBudget", "hasAffinity", "notBounded",
-	"reservedHasAffinity", "noKnownTime", "tooLong", "notAccepted", "noRoom", "notYet"}
+// reasons has the code of each reason, and what follows "it may not use what the node holds".
+var reasons = [...]struct{ code, text string }{
+	Declined:            {"declined", "it declines backfill"},
+	RequiresNode:        {"requiresNode", "it requires a node"},
+	MayNotEnd:           {"mayNotEnd", "it may not be preempted"},
+	HasBudget:           {"hasBudget", "a disruption budget selects it"},
+	HasAffinity:         {"hasAffinity", "it has affinity or spread constraints"},
+	NotBounded:          {"notBounded", "no bound of its run time is enforced"},
+	ReservedHasAffinity: {"reservedHasAffinity", "a reserved ask has affinity or spread constraints"},
+	NoKnownTime:         {"noKnownTime", "nothing says when that can be used"},
+	TooLong:             {"tooLong", "that can be used now"},
+	NotAllowed:          {"notAllowed", "another allocation refuses the node"},
+	NoRoom:              {"noRoom", "a quota or limit has no room for both"},
+	NotYet:              {"notYet", ""},
+}
 
-func (r Reason) String() string { return codes[r] }
+func (r Reason) String() string { return reasons[r].code }
 
 // MarshalText implements encoding.TextMarshaler.
 func (r Reason) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler: commands read the answers of REST.
+func (r *Reason) UnmarshalText(text []byte) error {
+	for i := range reasons {
+		if i > 0 && reasons[i].code == string(text) {
+			*r = Reason(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("%q is no reason why an ask is not backfilled", text)
+}
 
 // Refusal says why a pending ask does not use what is reserved on a node that it would fit otherwise (RES-17).
 type Refusal struct {
@@ -43,8 +67,8 @@ type Refusal struct {
 	Key    objects.AllocationKey `json:"allocationKey"` // of the ask with the reservation; of a gang, its first member
 	// when the reservation can be used at the latest; missing: nothing says when, or it could be now
 	FitsAt objects.Timestamp `json:"fitsAt,omitzero"`
-	// when the ask would have ended at the latest if it began now; missing: no bound of it is enforced
-	GoneAt objects.Timestamp `json:"goneAt,omitzero"`
+	// when the ask would end at the latest if it began now; missing: no bound of it is enforced
+	EndsAt objects.Timestamp `json:"endsAt,omitzero"`
 	// the longest bound, in nanoseconds, with which it would end in time; missing: it does, or none is short enough
 	LongestBound int64 `json:"longestBound,omitempty"`
 }
@@ -87,8 +111,8 @@ func (eng *Engine) refusalOn(x *objects.Allocation, o *outlook, held *reservedNo
 			reason, of = NoKnownTime, blocking
 		case blocking != nil:
 			reason, of = TooLong, blocking
-		case !eng.host.Accepts(x, held.node):
-			reason = NotAccepted
+		case !eng.host.Allows(x, held.node, nil): // the RM is not asked: an explanation changes no decision
+			reason = NotAllowed
 		case !o.takeRoom(x):
 			reason = NoRoom
 		default:
@@ -100,7 +124,7 @@ func (eng *Engine) refusalOn(x *objects.Allocation, o *outlook, held *reservedNo
 		r.FitsAt = objects.TimestampOf(of.fitsAt)
 	}
 	if bounded {
-		r.GoneAt = objects.TimestampOf(gone)
+		r.EndsAt = objects.TimestampOf(gone)
 	}
 	if reason == TooLong && of.fitsAt.After(now) {
 		r.LongestBound = max(0, runtimes.Bound(x)-gone.Sub(of.fitsAt)).Nanoseconds()
@@ -113,38 +137,17 @@ func (r *Refusal) Text() string {
 	if r == nil {
 		return ""
 	}
-	use := fmt.Sprintf("what node %s holds for ask %s", r.Node, r.Key)
-	switch r.Reason {
-	case Declined:
-		return fmt.Sprintf("; it may not use %s: it declines backfill", use)
-	case RequiresNode:
-		return fmt.Sprintf("; it may not use %s: it requires a node", use)
-	case MayNotEnd:
-		return fmt.Sprintf("; it may not use %s: it may not be preempted", use)
-	case HasBudget:
-		return fmt.Sprintf("; it may not use %s: a disruption budget selects it", use)
-	case HasAffinity:
-		return fmt.Sprintf("; it may not use %s: it has affinity or spread constraints", use)
-	case NotBounded:
-		return fmt.Sprintf("; it may not use %s: no bound of its run time is enforced", use)
-	case ReservedHasAffinity:
-		return fmt.Sprintf("; it may not use %s: a reserved ask has affinity or spread constraints", use)
-	case NoKnownTime:
-		return fmt.Sprintf("; it may not use %s: nothing says when that can be used", use)
-	case TooLong:
-		if r.FitsAt.IsZero() {
-			return fmt.Sprintf("; it may not use %s: that can be used now", use)
-		}
-		text := fmt.Sprintf("; it may not use %s: it would end by %s, %v too late", use,
-			r.GoneAt.Time().Format(time.RFC3339), r.GoneAt.Time().Sub(r.FitsAt.Time()))
-		if r.LongestBound > 0 {
-			text += fmt.Sprintf(" (with a bound of %v it may)", time.Duration(r.LongestBound))
-		}
-		return text
-	case NoRoom:
-		return fmt.Sprintf("; it may not use %s: a quota or limit has no room for both", use)
-	case NotAccepted:
-		return fmt.Sprintf("; it may not use %s: the resource manager or another allocation refuses the node", use)
+	use := fmt.Sprintf("use what node %s holds for ask %s", r.Node, r.Key)
+	switch {
+	case r.Reason == NotYet:
+		return fmt.Sprintf("; it may %s at its turn, if the resource manager accepts it there", use)
+	case r.Reason != TooLong || r.FitsAt.IsZero():
+		return fmt.Sprintf("; it may not %s: %s", use, reasons[r.Reason].text)
 	}
-	return fmt.Sprintf("; it may use %s at its turn", use)
+	text := fmt.Sprintf("; it may not %s: it would end by %s, %v too late", use, r.EndsAt.Time().Format(time.RFC3339),
+		r.EndsAt.Time().Sub(r.FitsAt.Time()))
+	if r.LongestBound > 0 {
+		text += fmt.Sprintf(" (with a bound of %v it may)", time.Duration(r.LongestBound))
+	}
+	return text
 }

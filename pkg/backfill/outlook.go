@@ -9,10 +9,10 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// reservation is the reservation of an ask, or those of the members of a gang together.
+// reservation joins the nodes that an ask, or the members of a gang together, have reserved.
 type reservation struct {
 	members []objects.MemberNode // in the order of their reservations
-	// when all members fit at the latest; zero: now. Unless known, nothing says when.
+	// when all members fit at the latest; zero: now. Unless known, nothing says when. Only an outlook sets them.
 	fitsAt time.Time
 	known  bool
 }
@@ -24,13 +24,13 @@ type reservedNode struct {
 	uses []use
 }
 
-// use is what a reservation has of a node.
+// use says what a node has left beside one of its reservations.
 type use struct {
 	of    *reservation
 	spare resources.Vector // of the node once the reservation is used
 }
 
-// outlook is what reservations hold, and until when.
+// outlook holds when reservations can be used at the latest, and what may be used until then.
 type outlook struct {
 	nodes []reservedNode   // the first ones that are looked at, by the age of their reservations
 	room  quota.Projection // with all reserved asks placed
@@ -41,6 +41,7 @@ type outlook struct {
 // outlook looks at the reservations of the partition as they are now.
 func (eng *Engine) outlook() (o outlook) {
 	for _, r := range eng.reservations() {
+		r.fitsAt, r.known = eng.runTimes.FitAt(r.members)
 		for _, m := range r.members {
 			o.room.Add(m.Ask.Application().Quota(), m.Ask.Shape().Vector(), 1)
 			if m.Ask.Constrained() {
@@ -84,7 +85,6 @@ func (eng *Engine) reservations() (all []*reservation) {
 			}
 			gang, r.members = true, l.MembersTogether()
 		}
-		r.fitsAt, r.known = eng.runTimes.FitAt(r.members)
 		all = append(all, r)
 	}
 	return all

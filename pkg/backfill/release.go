@@ -13,7 +13,7 @@ import (
 // something has ended early. On each node none of these is more than is needed, and the last bound end first (RES-16).
 // any: there were some.
 func (eng *Engine) Release() (any bool) {
-	if !eng.active() {
+	if !eng.active() || !objects.AnyBackfilled(eng.part) {
 		return false
 	}
 	for _, r := range eng.reservations() {
@@ -35,6 +35,7 @@ func (eng *Engine) Release() (any bool) {
 // they do, as soon as these and those that were asked to end before have ended.
 func (eng *Engine) without(r *reservation) (ending []*objects.Allocation, enough bool) {
 	requested, nodes := map[*objects.Node]resources.Vector{}, []*objects.Node{}
+	together := eng.part.Reservations().Together(r.members[0].Ask) // of one gang at a time
 	for _, m := range r.members {
 		if requested[m.Node] == nil {
 			nodes = append(nodes, m.Node)
@@ -44,7 +45,9 @@ func (eng *Engine) without(r *reservation) (ending []*objects.Allocation, enough
 		requested[m.Node] = sum
 	}
 	for _, n := range nodes {
-		missing := runtimes.Missing(requested[n], runtimes.FreeFor(n, r.has))
+		missing := runtimes.Missing(requested[n], runtimes.FreeFor(n, func(x *objects.Allocation) bool {
+			return x == r.members[0].Ask || together && eng.part.Reservations().Together(x)
+		}))
 		var here []*objects.Allocation
 		for _, y := range objects.BackfilledOn(eng.part, n) {
 			missing.Sub(y.Shape().Vector())
@@ -71,11 +74,6 @@ func needed(all []*objects.Allocation, missing resources.Vector) []*objects.Allo
 		}
 	}
 	return all
-}
-
-// has reports whether x is a member of r.
-func (r *reservation) has(x *objects.Allocation) bool {
-	return slices.ContainsFunc(r.members, func(m objects.MemberNode) bool { return m.Ask == x })
 }
 
 // ends reports whether y was asked to end already.

@@ -45,6 +45,9 @@ func Backfilled(p *Partition, x *Allocation) bool {
 	return is
 }
 
+// AnyBackfilled reports whether there is a backfilled allocation.
+func AnyBackfilled(p *Partition) bool { return len(p.marks.backfilled) > 0 }
+
 // BackfilledOn returns the backfilled allocations of n, the last bound first, and then by key.
 func BackfilledOn(p *Partition, n *Node) (all []*Allocation) {
 	if len(p.marks.backfilled) == 0 {

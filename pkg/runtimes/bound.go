@@ -21,8 +21,6 @@ import (
 const (
 	// BoundTag has how long the ask, or each ask of the application, runs at most: a duration such as 90m (RUN-1).
 	BoundTag = "canopy.scheduler/max-run-time"
-	// boundLabelTag is BoundTag as YuniKorn's shim passes on a label of a pod.
-	boundLabelTag = "kubernetes.io/label/" + BoundTag
 	// StartTag has when a reported allocation began to run, in seconds since 1970 (RUN-7).
 	StartTag = "canopy.scheduler/start-time"
 )
@@ -55,15 +53,7 @@ func Wish(ask, app map[string]string) (time.Duration, error) {
 }
 
 func readBound(tags map[string]string) (time.Duration, error) {
-	if len(tags) == 0 {
-		return 0, nil
-	}
-	tag := BoundTag
-	text, sent := tags[tag]
-	if !sent {
-		tag = boundLabelTag
-		text, sent = tags[tag]
-	}
+	tag, text, sent := TagOrLabel(tags, BoundTag)
 	if !sent {
 		return 0, nil
 	}
@@ -72,6 +62,20 @@ func readBound(tags map[string]string) (time.Duration, error) {
 		return 0, &TagError{tag, text, "a duration from 1s to 87600h, such as 90m"}
 	}
 	return bound, nil
+}
+
+// TagOrLabel returns a tag or, without one, the tag with which YuniKorn's shim passes on the label of that name.
+func TagOrLabel(tags map[string]string, name string) (tag, text string, sent bool) {
+	if len(tags) == 0 {
+		return name, "", false
+	}
+	for _, tag = range [...]string{name, "kubernetes.io/label/" + name} {
+		text, sent = tags[tag]
+		if sent {
+			break
+		}
+	}
+	return tag, text, sent
 }
 
 // readStart returns when a reported allocation with these tags began to run; zero: they do not say it. A time after now

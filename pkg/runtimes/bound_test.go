@@ -11,6 +11,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 )
 
+const labelTag = "kubernetes.io/label/" + BoundTag
+
 func TestWish(t *testing.T) {
 	type tags = map[string]string
 	for _, test := range []struct {
@@ -22,14 +24,14 @@ func TestWish(t *testing.T) {
 		{tags{BoundTag: "90m"}, nil, 90 * time.Minute, ""},
 		{nil, tags{BoundTag: "90m"}, 90 * time.Minute, ""},
 		{tags{BoundTag: "1s"}, tags{BoundTag: "90m"}, time.Second, ""},
-		{tags{boundLabelTag: "87600h"}, nil, configs.MaxRunTime, ""},
-		{tags{BoundTag: "1h", boundLabelTag: "2h"}, nil, time.Hour, ""},
+		{tags{labelTag: "87600h"}, nil, configs.MaxRunTime, ""},
+		{tags{BoundTag: "1h", labelTag: "2h"}, nil, time.Hour, ""},
 		{tags{BoundTag: ""}, tags{BoundTag: "1h"}, 0, `tag canopy.scheduler/max-run-time is "": it must be a duration`},
 		{tags{BoundTag: "999ms"}, nil, 0, `is "999ms"`},
 		{tags{BoundTag: "87600h1s"}, nil, 0, `is "87600h1s"`},
 		{tags{BoundTag: "-1h"}, nil, 0, `is "-1h"`},
 		{tags{BoundTag: "3600"}, nil, 0, "from 1s to 87600h, such as 90m"},
-		{tags{boundLabelTag: "1d"}, nil, 0, "tag kubernetes.io/label/canopy.scheduler/max-run-time"},
+		{tags{labelTag: "1d"}, nil, 0, "tag kubernetes.io/label/canopy.scheduler/max-run-time"},
 		{nil, tags{BoundTag: "soon"}, 0, "the application: tag"},
 		{tags{BoundTag: strings.Repeat("9", 1000)}, nil, 0, strings.Repeat("9", 64) + `..."`},
 	} {

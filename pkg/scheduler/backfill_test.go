@@ -3,12 +3,14 @@ package scheduler_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/internal/testing/testscale"
+	"github.com/canopy-scheduler/canopy/pkg/backfill"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/gangs"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
@@ -31,6 +33,29 @@ func TestBackfill_ReservationsAreNotDelayed(t *testing.T) {
 	t.Logf("%d runs: %d backfilled, %d released, %d reservations", runs, backfilled, released, known)
 	assert.Assert(t, backfilled > runs/2 && released > runs/10 && known > runs, "%d, %d and %d of %d", backfilled,
 		released, known, runs)
+}
+
+// An explanation asks the resource manager nothing: an answer that is remembered would change the next decision.
+func TestBackfill_ExplainAsksNoPredicates(t *testing.T) {
+	asked := 0
+	f := newFrozen(t, 1)
+	f.core.SetOracle(&objects.Oracle{Fits: func(key objects.AllocationKey, _ objects.NodeID) bool {
+		asked++
+		return !strings.HasPrefix(string(key), "small")
+	}})
+	refused := 0
+	for range 3 {
+		f.core.Schedule(f.now, 1000)
+		f.now = f.now.Add(2 * time.Second)
+		before := asked
+		for key := range f.asks {
+			if e := f.core.Explain(key, f.now); e.Backfill != nil && e.Backfill.Reason == backfill.NotYet {
+				refused++
+			}
+		}
+		assert.Equal(t, asked, before)
+	}
+	assert.Assert(t, asked > 0 && refused > 0, "%d answers, %d asks that might be backfilled", asked, refused)
 }
 
 // frozen is a cluster in which nothing arrives.

@@ -10,7 +10,7 @@ import (
 )
 
 // withRunTime is the new ask with the bound that it or its application wishes. The error says why the ask is rejected
-// (RUN-1, RUN-3).
+// (RUN-1, RUN-3, RES-14).
 func (c *Core) withRunTime(ask *objects.Ask) (*objects.Ask, error) {
 	a, known := c.part.Application(ask.App)
 	if !known {

@@ -20,7 +20,9 @@ import (
 const sizeVariable = "CANOPY_COMPLEXITY_SIZE"
 
 // size is the size of a cluster, and the number of decisions. Priorities decrease from ask to ask.
-type size struct{ leaves, levels, apps, asks, nodes, shapes, priorities, fair, pack, preempt, check, backfill, decisions int }
+type size struct {
+	leaves, levels, apps, asks, nodes, shapes, priorities, fair, pack, preempt, check, backfill, decisions int
+}
 
 func (s size) String() string {
 	return fmt.Sprint(s.leaves, s.levels, s.apps, s.asks, s.nodes, s.shapes, s.priorities, s.fair, s.pack, s.preempt,
