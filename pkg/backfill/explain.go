@@ -69,7 +69,8 @@ type Refusal struct {
 	FitsAt objects.Timestamp `json:"fitsAt,omitzero"`
 	// when the ask would end at the latest if it began now; missing: no bound of it is enforced
 	EndsAt objects.Timestamp `json:"endsAt,omitzero"`
-	// the longest bound, in nanoseconds, with which it would end in time; missing: it does, or none is short enough
+	// the longest bound with which it would end in time, in nanoseconds, of whole seconds; missing: it does end in time,
+	// or no bound is short enough
 	LongestBound int64 `json:"longestBound,omitempty"`
 }
 
@@ -127,7 +128,7 @@ func (eng *Engine) refusalOn(x *objects.Allocation, o *outlook, held *reservedNo
 		r.EndsAt = objects.TimestampOf(gone)
 	}
 	if reason == TooLong && of.fitsAt.After(now) {
-		r.LongestBound = max(0, runtimes.Bound(x)-gone.Sub(of.fitsAt)).Nanoseconds()
+		r.LongestBound = max(0, runtimes.Bound(x)-gone.Sub(of.fitsAt)).Truncate(time.Second).Nanoseconds()
 	}
 	return r
 }
@@ -145,7 +146,7 @@ func (r *Refusal) Text() string {
 		return fmt.Sprintf("; it may not %s: %s", use, reasons[r.Reason].text)
 	}
 	text := fmt.Sprintf("; it may not %s: it would end by %s, %v too late", use, r.EndsAt.Time().Format(time.RFC3339),
-		r.EndsAt.Time().Sub(r.FitsAt.Time()))
+		r.EndsAt.Time().Sub(r.FitsAt.Time()).Round(time.Second))
 	if r.LongestBound > 0 {
 		text += fmt.Sprintf(" (with a bound of %v it may)", time.Duration(r.LongestBound))
 	}

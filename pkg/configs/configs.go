@@ -92,6 +92,9 @@ var backfillWords = []string{"off", "bounded"}
 
 func (b Backfill) String() string { return backfillWords[b] }
 
+// Choose implements WordSetting.
+func (b *Backfill) Choose(word int) { *b = Backfill(word) }
+
 // DefaultReservation has the delay and the timeout of YuniKorn. YuniKorn has no bound on the number of
 // reserved nodes, so that in a full cluster every node is reserved.
 func DefaultReservation() Reservation {

@@ -15,11 +15,17 @@ type PartitionSetting struct {
 	Section, Key string
 	Sentence     string   // what it sets
 	Examples     []string // of a duration
-	Words        []string // the legal values of a *Backfill
-	// Field returns the field of a partition: a *bool, a *time.Duration, an *int or a *Backfill.
+	Words        []string // the legal values of a WordSetting
+	// Field returns the field of a partition: a *bool, a *time.Duration, an *int or a WordSetting.
 	Field func(*Partition) any
 	// Least and Most bound a number. Least of a duration is 0 or, if it must be above zero, 1; Most is not used.
 	Least, Most int
+}
+
+// WordSetting is a field whose values are words. String returns its own, and Choose sets the one of an index.
+type WordSetting interface {
+	fmt.Stringer
+	Choose(word int)
 }
 
 // PartitionSettings are the settings of partitions, in the order in which they are documented. The caller must not
@@ -96,7 +102,7 @@ func (s *PartitionSetting) Text(p *Partition) string {
 		return v.String()
 	case *int:
 		return fmt.Sprint(*v)
-	case *Backfill:
+	case WordSetting:
 		return v.String()
 	}
 	panic("configs: " + s.Section + " " + s.Key + " is of an unknown type")

@@ -10,7 +10,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// Outlook is what becomes free on a node, at the latest, as time passes and nothing else is placed there.
+// Outlook lists what becomes free on a node, at the latest, as time passes and nothing else is placed there.
 type Outlook struct {
 	ending  []known // in the order of their ends
 	endless []*objects.Allocation
@@ -67,7 +67,7 @@ func (o Outlook) FreedBy(at time.Time) (v resources.Vector) {
 }
 
 // until returns the ends that it takes until what is missing has become free, without those that free nothing of it.
-// left is what is still missing after all of them. It changes missing.
+// left: still missing after all of them. It changes missing.
 func (o Outlook) until(missing resources.Vector) (ends []known, left resources.Vector) {
 	for _, y := range o.ending {
 		if enough.Covers(missing) {
@@ -113,17 +113,17 @@ func (eng *Engine) FitAt(members []objects.MemberNode) (at time.Time, known bool
 	return at, known
 }
 
-// FitOn returns the same of what asks request of one node together. It may change requested.
+// FitOn is FitAt for what own asks request of one node together. It may change requested.
 func (eng *Engine) FitOn(n *objects.Node, requested resources.Vector,
 	own func(*objects.Allocation) bool) (at time.Time, known bool) {
 	return eng.Outlook(n).FitAt(Missing(requested, FreeFor(n, own)))
 }
 
-// FreeFor returns what n has for asks, beside what is held there for others, reserved or not.
-func FreeFor(n *objects.Node, one func(*objects.Allocation) bool) resources.Vector {
+// FreeFor returns what n has for the asks for which own returns true, beside what is held there for others.
+func FreeFor(n *objects.Node, own func(*objects.Allocation) bool) resources.Vector {
 	free := n.FreeBesideReservations(nil)
 	for _, y := range n.ReservedFor() {
-		if !one(y) {
+		if !own(y) {
 			free.Sub(y.Shape().Vector())
 		}
 	}

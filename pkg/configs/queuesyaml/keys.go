@@ -152,7 +152,7 @@ func settingsMapping(section string) (m mapping) {
 		case *int:
 			k.value = countValue
 			k.description += fmt.Sprintf(" From %d to %d.", s.Least, s.Most)
-		case *configs.Backfill:
+		case configs.WordSetting:
 			k.value, k.words = wordValue, s.Words
 		}
 		k.description += " Default: " + s.Text(&defaults) + "."

@@ -95,7 +95,7 @@ func (r *reader) partitionSettings(p *validation.Partition, section string, n *y
 			default:
 				*to = int(count)
 			}
-		case *configs.Backfill:
+		case configs.WordSetting:
 			if isNull(n) {
 				continue
 			}
@@ -104,7 +104,7 @@ func (r *reader) partitionSettings(p *validation.Partition, section string, n *y
 				r.wrongType(p.Subject, s.Key, n, strings.Join(s.Words, " or "))
 				continue
 			}
-			*to = configs.Backfill(at)
+			to.Choose(at)
 		}
 	}
 	return fields

@@ -17,7 +17,7 @@ const (
 	Utilisation  = "meanUtilisation"
 )
 
-// outcome is what became of a trace.
+// outcome holds what became of a trace.
 type outcome struct {
 	starts []time.Duration // of each job, in the run that has reached its end
 
