@@ -12,7 +12,8 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/lab/bench/workload"
 )
 
-// Spec describes what is played. The trace follows from it and a seed: another Mode has the same one, and another Factor the
+// Spec describes what is played. The trace follows from it and a seed: another Mode has the same one, and another
+// Factor the
 // same jobs with other bounds.
 type Spec struct {
 	GPUs   int     `json:"gpus"`             // of the cluster, a multiple of those of a node
