@@ -13,7 +13,7 @@ import (
 // something has ended early. On each node none of these is more than is needed, and the last bound end first (RES-16).
 // any: there were some.
 func (eng *Engine) Release() (any bool) {
-	if !eng.active() || !objects.AnyBackfilled(eng.part) {
+	if !objects.AnyBackfilled(eng.part) { // the configuration may have no backfill any more: they end as they would have
 		return false
 	}
 	for _, r := range eng.reservations() {

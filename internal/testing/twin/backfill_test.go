@@ -298,9 +298,6 @@ func (t *Twin) leavesRoom(w *allocation) bool {
 
 // releaseBackfilled orders the end of the backfilled allocations without which the oldest reservation could be used.
 func (t *Twin) releaseBackfilled() bool {
-	if !t.backfills() {
-		return false
-	}
 	for _, p := range t.reservations() {
 		if ending := t.inTheWayOf(p); len(ending) > 0 {
 			for _, y := range ending {
