@@ -87,7 +87,8 @@ func (f *benchFlags) define(set *pflag.FlagSet) {
 		"preemptors: different sizes, a few bytes apart; equal to --preemptors: all sizes differ")
 	set.IntVar(&s.AtOnce, "at-once", s.AtOnce, "preemptors: how many are submitted together, before any victim ends")
 	set.StringVar(&s.Via, "via", s.Via, "API of the scheduler: core, inprocess or grpc; also restricts suites to it")
-	set.StringVar(&f.trace, "trace", "", "`FILES` NODES.csv,PODS.csv of an openb trace, for the suite trace")
+	set.StringVar(&f.trace, "trace", "",
+		"`FILES` NODES.csv,PODS.csv of an openb trace, for the suites trace and backfill-openb")
 	set.IntVar(&f.runs, "runs", defaultRuns,
 		"samples of each cell, each in a process of its own; with --quick 2 unless given")
 	set.Uint64Var(&f.seed, "seed", 1, "seed of sizes, priorities, times and the order of the samples")
@@ -189,8 +190,8 @@ func (f *benchFlags) checkCombinations() error {
 	note(!suite && len(about) > 0 && f.spec.Preemptors == 0, "%s needs --preemptors", strings.Join(about, ", "))
 	note(f.set.Changed("trace") && !suite && (withSuite || f.set.Changed("via")),
 		"--trace is for suites, not for a workload of your own")
-	note(f.set.Changed("trace") && suite && !slices.Contains(f.suites, "trace"),
-		"--trace is for the suite trace, and --suite is %s", strings.Join(f.suites, ","))
+	note(f.set.Changed("trace") && suite && !slices.ContainsFunc(f.suites, bench.PlaysTrace),
+		"--trace is for the suites trace and backfill-openb, and --suite is %s", strings.Join(f.suites, ","))
 	note(f.runs < 1 || f.runs > maxRuns, "--runs is %d, and must be from 1 to %d", f.runs, maxRuns)
 	return errors.Join(wrong...)
 }

@@ -203,7 +203,7 @@ func TestSpawner_Errors(t *testing.T) {
 func TestChoose_ByName(t *testing.T) {
 	all, err := Choose(nil, Full, Trace{}, "")
 	assert.NilError(t, err)
-	assert.Equal(t, len(all), len(SuiteNames())-1, "all but the trace")
+	assert.Equal(t, len(all), len(SuiteNames())-2, "all but those that play a trace")
 	names := map[string]bool{}
 	for _, p := range suites(Full, Trace{"a", "b"}) {
 		cells := map[string]bool{}
@@ -219,6 +219,7 @@ func TestChoose_ByName(t *testing.T) {
 		{"shaps", "", `did you mean "shapes"?`},
 		{"everything", "", `there is no suite "everything"; canopy-lab bench list shows them`},
 		{"trace", "", "suite trace needs the files of a trace: --trace NODES.csv,PODS.csv"},
+		{"backfill-openb", "", "suite backfill-openb needs the files of a trace: --trace NODES.csv,PODS.csv"},
 		{"reload", workload.ViaGRPC, "suite reload is measured via core: it cannot be measured via grpc"},
 		{"latency", workload.ViaCore, "suite latency has nothing that is measured via core"},
 		{"fanout", "post", "--via is \"post\""},

@@ -64,7 +64,7 @@ func (s Scale) of(n, least int) int {
 	return n
 }
 
-// suites returns all suites, in the order of display. Without a trace, the suite trace has no cells.
+// suites returns all suites, in the order of display. Without a trace, the suites that play it have no cells.
 func suites(scale Scale, trace Trace) []Plan {
 	return []Plan{
 		flatPlan(scale), fanoutPlan(scale), depthPlan(scale), appsPlan(scale), bigAppPlan(scale),
@@ -73,7 +73,7 @@ func suites(scale Scale, trace Trace) []Plan {
 		churnPlan(scale), preemptPlan(scale), gangPlan(scale), latencyPlan(scale), readersPlan(scale), reloadPlan(scale),
 		tracePlan(trace), soakPlan(scale),
 		memoryPlan(scale), recoveryPlan(scale), recordingPlan(scale), hostilePlan(scale),
-		backfillPlan(scale),
+		backfillPlan(scale), backfillOpenbPlan(trace),
 	}
 }
 

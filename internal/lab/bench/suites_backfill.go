@@ -2,9 +2,11 @@ package bench
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/canopy-scheduler/canopy/internal/lab/bench/backfill"
 	"github.com/canopy-scheduler/canopy/internal/lab/bench/report"
+	"github.com/canopy-scheduler/canopy/internal/lab/sim"
 )
 
 func backfillPlan(s Scale) Plan {
@@ -19,31 +21,61 @@ func backfillPlan(s Scale) Plan {
 	if s == Quick {
 		clusters, loads = clusters[:1], loads[2:]
 	}
-	add := func(spec backfill.Spec) {
-		name := fmt.Sprintf("gpus-%d-load-%.1f-%s", spec.GPUs, spec.Load, spec.Mode)
-		if spec.Factor > 0 {
-			name += fmt.Sprintf("-x%g", spec.Factor)
-		}
-		p.cells = append(p.cells, plannedCell{name: name, spec: spec.Workload(), measure: Backfill, backfill: spec})
-	}
 	for _, gpus := range clusters {
 		for _, load := range loads {
-			// Nothing runs for longer than its bound, so bounds decide nothing here, and it is played once for all.
-			add(backfill.Spec{GPUs: gpus, Load: load, Mode: backfill.Off})
-			for _, mode := range []backfill.Mode{backfill.Bounded, backfill.EASY, backfill.Conservative} {
-				for _, factor := range []float64{1, 2, 5, 10} {
-					add(backfill.Spec{GPUs: gpus, Load: load, Factor: factor, Mode: mode})
-				}
-			}
+			p.addModes(backfill.Spec{GPUs: gpus, Load: load}, Trace{})
 		}
 	}
 	return p
 }
 
+func backfillOpenbPlan(t Trace) Plan {
+	p := Plan{
+		Name: "backfill-openb",
+		About: "The same with the tasks of an openb trace, which --trace names, that need GPUs, on 64 GPUs, which they " +
+			"reach so much closer to each other that the load is 1.5. In place of gangs, which there are none of, jobs of a " +
+			"whole node are shown apart.",
+	}
+	if t.given() {
+		p.addModes(backfill.Spec{GPUs: 64, Load: 1.5, Openb: true}, t)
+	}
+	return p
+}
+
+// addModes adds the cells of all modes of a Spec.
+func (p *Plan) addModes(s backfill.Spec, t Trace) {
+	add := func() {
+		name := fmt.Sprintf("gpus-%d-load-%.1f-%s", s.GPUs, s.Load, s.Mode)
+		if s.Factor > 0 {
+			name += fmt.Sprintf("-x%g", s.Factor)
+		}
+		p.cells = append(p.cells, plannedCell{name: name, spec: s.Workload(), measure: Backfill, trace: t, backfill: s})
+	}
+	// Nothing runs for longer than its bound, so bounds decide nothing here, and it is played once for all.
+	s.Mode = backfill.Off
+	add()
+	for _, s.Mode = range []backfill.Mode{backfill.Bounded, backfill.EASY, backfill.Conservative} {
+		for _, s.Factor = range []float64{1, 2, 5, 10} {
+			add()
+		}
+	}
+}
+
 // doBackfill plays one trace.
 func (j Job) doBackfill() (Answer, error) {
-	figures, err := backfill.Play(j.Backfill, j.Seed)
-	return Answer{Digest: j.Backfill.Digest(), Sample: figures}, err
+	trace := j.Backfill.MadeUpTrace
+	if j.Backfill.Openb {
+		_, tasks, err := j.Trace.read()
+		if err != nil {
+			return Answer{}, err
+		}
+		if !slices.ContainsFunc(tasks, func(x sim.Task) bool { return x.Amounts.Get(sim.GPU) > 0 }) {
+			return Answer{}, fmt.Errorf("no task of %s has GPUs", j.Trace.Pods)
+		}
+		trace = func(seed uint64) backfill.Trace { return j.Backfill.OpenbTrace(tasks, seed) }
+	}
+	figures, err := backfill.Play(j.Backfill, trace(j.Seed))
+	return Answer{Digest: j.Backfill.Digest(trace(1)), Sample: figures}, err
 }
 
 // finishBackfill enters means over the runs of the cells that play traces, and compares each with its cell without
@@ -64,7 +96,9 @@ func finishBackfill(cells []*cellState) {
 		}
 	}
 	for _, c := range cells {
-		base := off[backfill.Spec{GPUs: c.backfill.GPUs, Load: c.backfill.Load, Mode: backfill.Off}]
+		spec := c.backfill
+		spec.Factor, spec.Mode = 0, backfill.Off
+		base := off[spec]
 		if c.measure != Backfill || base == nil || c.to == base || c.to.Failure+base.Failure != "" {
 			continue
 		}

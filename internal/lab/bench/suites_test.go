@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -9,6 +10,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/lab/bench/backfill"
 	"github.com/canopy-scheduler/canopy/internal/lab/bench/workload"
 	"github.com/canopy-scheduler/canopy/internal/testing/testscale"
 )
@@ -86,7 +88,7 @@ func TestSuites_CanBeMeasured(t *testing.T) {
 	}
 }
 
-// traceFiles returns a trace of four nodes and many tasks, of which one fits nowhere.
+// traceFiles returns a trace of four nodes and many tasks, of which one fits nowhere and one needs a GPU.
 func traceFiles(t *testing.T) Trace {
 	t.Helper()
 	dir := t.TempDir()
@@ -100,6 +102,7 @@ func traceFiles(t *testing.T) Trace {
 	for i := range 120 {
 		pods += fmt.Sprintf("p%d,1000,1024,0,0,,LS,Running,%d,900,\n", i, i)
 	}
+	pods += "gpu,1000,1024,1,460,,LS,Running,7,100,\n"
 	pods += "big,400000,4096,0,0,,BE,Pending,6,100,\n"
 	assert.NilError(t, os.WriteFile(trace.Nodes, []byte(nodes), 0o600))
 	assert.NilError(t, os.WriteFile(trace.Pods, []byte(pods), 0o600))
@@ -163,7 +166,11 @@ func TestKeyCodec_ReadsKeys(t *testing.T) {
 }
 
 func TestDo_Errors(t *testing.T) {
-	spec := smallSpec()
+	spec, openb := smallSpec(), backfill.Spec{GPUs: 8, Load: 1, Openb: true}
+	all, without := traceFiles(t), filepath.Join(t.TempDir(), "pods.csv")
+	pods, err := os.ReadFile(all.Pods)
+	assert.NilError(t, err)
+	assert.NilError(t, os.WriteFile(without, bytes.ReplaceAll(pods, []byte("1,460"), []byte("0,0")), 0o600))
 	for _, c := range []struct {
 		job  Job
 		want string
@@ -172,6 +179,8 @@ func TestDo_Errors(t *testing.T) {
 		{Job{Spec: spec, Measure: "nonsense"}, `there is no measure "nonsense"`},
 		{Job{Spec: spec, Measure: Fill, CPUProfile: filepath.Join(t.TempDir(), "no", "file")}, "no such file"},
 		{Job{Spec: spec, Measure: Fill, Trace: Trace{"no-nodes.csv", "no-pods.csv"}}, "no-nodes.csv"},
+		{Job{Measure: Backfill, Backfill: openb, Trace: Trace{"no-nodes.csv", "no-pods.csv"}}, "no-nodes.csv"},
+		{Job{Measure: Backfill, Backfill: openb, Trace: Trace{all.Nodes, without}}, without + " has GPUs"},
 	} {
 		_, err := Do(context.Background(), c.job)
 		assert.ErrorContains(t, err, c.want)

@@ -27,6 +27,9 @@ func ParseTrace(text string) (Trace, error) {
 	return Trace{nodes, pods}, nil
 }
 
+// PlaysTrace reports whether the suite of this name plays the files of a Trace, and needs them.
+func PlaysTrace(suite string) bool { return suite == "trace" || suite == "backfill-openb" }
+
 func (t Trace) given() bool { return t != Trace{} }
 
 // Read reads the files, to check them and to know their sizes.

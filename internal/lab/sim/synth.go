@@ -55,10 +55,10 @@ var synthMachines = func() []SynthNode {
 }()
 
 var (
-	machine8     = Node{Capacity: synthAmounts(96_000, 786_432, 8*wholeGPU, podsPerNode)}
-	machineV100  = Node{Capacity: synthAmounts(64_000, 262_144, 4*wholeGPU, podsPerNode)}
-	machineT4    = Node{Capacity: synthAmounts(64_000, 262_144, 2*wholeGPU, podsPerNode)}
-	machineA10   = Node{Capacity: synthAmounts(32_000, 131_072, 1*wholeGPU, podsPerNode)}
+	machine8     = Node{Capacity: synthAmounts(96_000, 786_432, 8*WholeGPU, podsPerNode)}
+	machineV100  = Node{Capacity: synthAmounts(64_000, 262_144, 4*WholeGPU, podsPerNode)}
+	machineT4    = Node{Capacity: synthAmounts(64_000, 262_144, 2*WholeGPU, podsPerNode)}
+	machineA10   = Node{Capacity: synthAmounts(32_000, 131_072, 1*WholeGPU, podsPerNode)}
 	machineCPU   = Node{Capacity: synthAmounts(64_000, 262_144, 0, podsPerNode)}
 	machineSmall = Node{Capacity: synthAmounts(32_000, 131_072, 0, podsPerNode)}
 )
@@ -149,7 +149,7 @@ func (s Synth) drawTask(rng *rand.Rand) (t SynthTask) {
 	t.QoS = s.drawQoS(rng)
 	size, of := drawSize(rng, sizesWithoutGPU), int64(0)
 	if rng.Float64() < s.GPU {
-		size, of = drawSize(rng, sizesWithOneGPU), wholeGPU
+		size, of = drawSize(rng, sizesWithOneGPU), WholeGPU
 		switch {
 		case rng.IntN(100) < multiGPUPercent:
 			size = drawSize(rng, sizesWithGPUs)

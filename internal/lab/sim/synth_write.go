@@ -14,7 +14,7 @@ func WriteNodes(out io.Writer, nodes []SynthNode) error {
 	fmt.Fprintln(w, "sn,cpu_milli,memory_mib,gpu,model")
 	for _, n := range nodes {
 		fmt.Fprintf(w, "%s,%d,%d,%d,%s\n", n.ID, n.Capacity.Get(resources.VCore), mebibytesOf(n.Capacity),
-			n.Capacity.Get(GPU)/wholeGPU, n.Model)
+			n.Capacity.Get(GPU)/WholeGPU, n.Model)
 	}
 	return w.Flush()
 }

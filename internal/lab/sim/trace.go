@@ -15,10 +15,10 @@ import (
 
 // Resource names of a trace, in the units of the scheduler.
 const (
-	GPU  = "nvidia.com/gpu-milli" // a whole GPU is 1000
+	GPU  = "nvidia.com/gpu-milli"
 	pods = "pods"
 
-	wholeGPU    = 1000
+	WholeGPU    = 1000 // of GPU
 	podsPerNode = 110
 )
 
@@ -41,7 +41,7 @@ func ReadNodes(name string, text io.Reader) ([]Node, error) {
 	}
 	var nodes []Node
 	for t.next() {
-		has := t.amounts(t.number("gpu", math.MaxInt64/wholeGPU)*wholeGPU, podsPerNode)
+		has := t.amounts(t.number("gpu", math.MaxInt64/WholeGPU)*WholeGPU, podsPerNode)
 		nodes = append(nodes, Node{ID: objects.NodeID(t.name("sn")), Capacity: has})
 	}
 	return nodes, t.end("node")
@@ -56,8 +56,8 @@ func ReadTasks(name string, text io.Reader) ([]Task, error) {
 	}
 	var tasks []Task
 	for t.next() {
-		gpu := t.number("num_gpu", math.MaxInt64/wholeGPU) * wholeGPU
-		if part := t.number("gpu_milli", wholeGPU); gpu == wholeGPU {
+		gpu := t.number("num_gpu", math.MaxInt64/WholeGPU) * WholeGPU
+		if part := t.number("gpu_milli", WholeGPU); gpu == WholeGPU {
 			gpu = part // a task may share a GPU
 		}
 		tasks = append(tasks, Task{

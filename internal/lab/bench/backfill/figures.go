@@ -26,38 +26,37 @@ type outcome struct {
 	wasted float64 // GPU-hours of runs that the Core has ended
 }
 
-// Play plays the trace of a seed until every job has ended, and returns the figures. Waits are those of all jobs.
-func Play(s Spec, seed uint64) (map[string]float64, error) {
-	jobs := s.Trace(seed)
+// Play plays a trace until every job has ended, and returns the figures. Waits are those of all jobs.
+func Play(s Spec, t Trace) (map[string]float64, error) {
 	var o outcome
 	var err error
 	switch s.Mode {
 	case Off, Bounded:
-		o, err = playCore(s, jobs)
+		o, err = playCore(s, t)
 	case EASY:
-		o.starts = playPool(jobs, newEASY(s.GPUs, jobs))
+		o.starts = playPool(t.Jobs, newEASY(s.GPUs, t.Jobs))
 	case Conservative:
-		o.starts = playPool(jobs, newConservative(s.GPUs, jobs))
+		o.starts = playPool(t.Jobs, newConservative(s.GPUs, t.Jobs))
 	default:
 		err = fmt.Errorf("there is no mode %q", s.Mode)
 	}
 	if err != nil {
 		return nil, err
 	}
-	figures := o.waits(s, jobs)
+	figures := o.waits(s, t)
 	if s.Mode == Off || s.Mode == Bounded {
 		figures[IdleReserved], figures[Wasted] = o.idle, o.wasted
 	}
 	return figures, nil
 }
 
-func (o *outcome) waits(s Spec, jobs []Job) map[string]float64 {
+func (o *outcome) waits(s Spec, t Trace) map[string]float64 {
 	var gangs []float64
 	var others, used float64
-	for i := range jobs {
-		j, start := &jobs[i], o.starts[i]
-		used += j.within(s.Window(), start, start+j.Duration)
-		if wait := (start - j.Arrival).Hours(); j.Gang {
+	for i := range t.Jobs {
+		j, start := &t.Jobs[i], o.starts[i]
+		used += j.within(t.Window, start, start+j.Duration)
+		if wait := (start - j.Arrival).Hours(); s.isLarge(j) {
 			gangs = append(gangs, wait)
 		} else {
 			others += wait
@@ -67,8 +66,8 @@ func (o *outcome) waits(s Spec, jobs []Job) map[string]float64 {
 	return map[string]float64{
 		GangWaitP50: percentile(gangs, 0.50),
 		GangWaitP95: percentile(gangs, 0.95),
-		OtherWait:   others / float64(len(jobs)-len(gangs)),
-		Utilisation: used / (float64(s.GPUs) * s.Window().Hours()),
+		OtherWait:   others / float64(max(len(t.Jobs)-len(gangs), 1)),
+		Utilisation: used / (float64(s.GPUs) * t.Window.Hours()),
 	}
 }
 

@@ -80,8 +80,8 @@ type run struct {
 	stop    time.Duration                            // when it ends because the Core has asked; 0: it has not
 }
 
-func playCore(s Spec, jobs []Job) (outcome, error) {
-	p, err := newPlayer(s, jobs)
+func playCore(s Spec, t Trace) (outcome, error) {
+	p, err := newPlayer(s, t)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -91,20 +91,20 @@ func playCore(s Spec, jobs []Job) (outcome, error) {
 	return p.out, errors.Join(p.err, p.core.Check())
 }
 
-func newPlayer(s Spec, jobs []Job) (*player, error) {
+func newPlayer(s Spec, t Trace) (*player, error) {
 	conf, err := s.Mode.partition()
 	if err != nil {
 		return nil, err
 	}
-	p := &player{core: scheduler.New(conf, nil), window: s.Window(), runs: map[objects.AppID]*run{}, left: len(jobs),
-		free: map[objects.NodeID]int{}, out: outcome{starts: make([]time.Duration, len(jobs))}}
+	p := &player{core: scheduler.New(conf, nil), window: t.Window, runs: map[objects.AppID]*run{}, left: len(t.Jobs),
+		free: map[objects.NodeID]int{}, out: outcome{starts: make([]time.Duration, len(t.Jobs))}}
 	for i := range s.GPUs / gpusPerNode {
 		id := objects.NodeID(fmt.Sprintf("node-%02d", i))
 		p.free[id] = gpusPerNode
 		p.step(scheduler.AddNode{Node: id, Total: gpus(gpusPerNode), Schedulable: true})
 	}
-	for i := range jobs {
-		heap.Push(&p.events, event[*run]{jobs[i].Arrival, i, &run{Job: &jobs[i], number: i}})
+	for i := range t.Jobs {
+		heap.Push(&p.events, event[*run]{t.Jobs[i].Arrival, i, &run{Job: &t.Jobs[i], number: i}})
 	}
 	return p, p.err
 }

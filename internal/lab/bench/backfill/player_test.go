@@ -11,14 +11,14 @@ import (
 
 func TestPlay_EveryJobEndsWithinCapacity(t *testing.T) {
 	s := Spec{GPUs: 16, Load: 1.2, Factor: 1, Mode: Off}
-	jobs := s.Trace(1)
-	o, err := playCore(s, jobs)
+	trace := s.MadeUpTrace(1)
+	o, err := playCore(s, trace)
 	assert.NilError(t, err)
-	checkStarts(t, s.GPUs, jobs, o.starts)
+	checkStarts(t, s.GPUs, trace.Jobs, o.starts)
 	assert.Assert(t, o.idle > 0 && o.wasted == 0)
 
 	s.Factor = 10
-	again, err := playCore(s, s.Trace(1))
+	again, err := playCore(s, s.MadeUpTrace(1))
 	assert.NilError(t, err)
 	assert.DeepEqual(t, again.starts, o.starts) // without backfill nothing depends on bounds
 	assert.Equal(t, again.idle, o.idle)
@@ -38,14 +38,13 @@ func TestPlay_CountsWhatIsIdleUnderReservations(t *testing.T) {
 	gang := job(1, 2, 2, 8)
 	gang.Members, gang.Gang = 2, true
 	jobs := []Job{job(0, 3, 3, 8), job(0, 5, 5, 8), gang, job(2, 1, 1, 1)}
-	o, err := playCore(Spec{GPUs: 16, Mode: Off}, jobs)
+	o, err := playCore(Spec{GPUs: 16, Mode: Off}, Trace{longest, jobs})
 	assert.NilError(t, err)
 	assert.DeepEqual(t, o.starts, times(0, 0, 5, 7))
 	assert.Equal(t, o.idle, (2 * 8 * unit).Hours())
 
-	p, err := newPlayer(Spec{GPUs: 16, Mode: Off}, jobs)
+	p, err := newPlayer(Spec{GPUs: 16, Mode: Off}, Trace{4 * unit, jobs})
 	assert.NilError(t, err)
-	p.window = 4 * unit
 	play(t, p)
 	assert.Equal(t, p.out.idle, (8 * unit).Hours(), "what is after the window does not count")
 }
@@ -53,7 +52,7 @@ func TestPlay_CountsWhatIsIdleUnderReservations(t *testing.T) {
 // The core asks for the end of a job that runs: its resource manager takes the termination grace, and starts it again.
 func TestPlay_ReleasedJobStartsAgain(t *testing.T) {
 	jobs := []Job{job(0, 3, 3, 8)}
-	p, err := newPlayer(Spec{GPUs: 8, Mode: Off}, jobs)
+	p, err := newPlayer(Spec{GPUs: 8, Mode: Off}, Trace{longest, jobs})
 	assert.NilError(t, err)
 	p.next()
 	for _, r := range p.runs {
@@ -69,23 +68,23 @@ func TestPlay_ReleasedJobStartsAgain(t *testing.T) {
 func TestPlay_Figures(t *testing.T) {
 	for _, mode := range []Mode{Off, EASY, Conservative} {
 		s := Spec{GPUs: 16, Load: 0.5, Factor: 2, Mode: mode}
-		one, err := Play(s, 3)
+		one, err := Play(s, s.MadeUpTrace(3))
 		assert.NilError(t, err)
-		two, err := Play(s, 3)
+		two, err := Play(s, s.MadeUpTrace(3))
 		assert.NilError(t, err)
 		assert.DeepEqual(t, one, two)
 		assert.Assert(t, one[Utilisation] > 0.3 && one[Utilisation] <= 0.5)
 	}
-	_, err := Play(Spec{GPUs: 16, Load: 0.5, Mode: "nonsense"}, 1)
+	_, err := Play(Spec{GPUs: 16, Load: 0.5, Mode: "nonsense"}, Trace{})
 	assert.ErrorContains(t, err, `there is no mode "nonsense"`)
 
 	o := outcome{starts: times(0, 2, 6)}
 	jobs := []Job{job(0, 1, 1, 1), job(1, 2, 2, 4), job(2, 1, 1, 4)}
 	jobs[1].Gang, jobs[2].Gang = true, true
 	s := Spec{GPUs: 8}
-	assert.DeepEqual(t, o.waits(s, jobs), map[string]float64{
+	assert.DeepEqual(t, o.waits(s, Trace{longest, jobs}), map[string]float64{
 		GangWaitP50: unit.Hours(), GangWaitP95: (4 * unit).Hours(), OtherWait: 0,
-		Utilisation: (13 * unit).Hours() / (8 * s.Window().Hours()),
+		Utilisation: (13 * unit).Hours() / (8 * longest.Hours()),
 	})
 }
 

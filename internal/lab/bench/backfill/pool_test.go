@@ -82,7 +82,7 @@ func (p *promises) arrive(now time.Duration, i int) {
 func TestPool_KeepsCapacityAndPromises(t *testing.T) {
 	for _, factor := range []float64{1, 2, 10} {
 		s := Spec{GPUs: 32, Load: 1.2, Factor: factor}
-		jobs := s.Trace(1)
+		jobs := s.MadeUpTrace(1).Jobs
 		checkStarts(t, s.GPUs, jobs, playPool(jobs, newEASY(s.GPUs, jobs)))
 		p := &promises{conservative: newConservative(s.GPUs, jobs)}
 		starts := playPool(jobs, p)

@@ -10,16 +10,23 @@ import (
 	"time"
 
 	"github.com/canopy-scheduler/canopy/internal/lab/bench/workload"
+	"github.com/canopy-scheduler/canopy/internal/lab/sim"
 )
 
 // Spec describes what is played. The trace follows from it and a seed: another Mode has the same one, and another
-// Factor the
-// same jobs with other bounds.
+// Factor the same jobs with other bounds.
 type Spec struct {
 	GPUs   int     `json:"gpus"`             // of the cluster, a multiple of those of a node
-	Load   float64 `json:"load"`             // GPU-hours of all jobs, by those that the cluster has in the Window
+	Load   float64 `json:"load"`             // GPU-hours of all jobs, by those of the cluster in Trace.Window
 	Factor float64 `json:"factor,omitempty"` // bound of each job, by its duration: at least 1
+	Openb  bool    `json:"openb,omitempty"`  // the jobs are those of the openb trace, see OpenbTrace
 	Mode   Mode    `json:"mode"`
+}
+
+// Trace holds the jobs in the order of their arrival.
+type Trace struct {
+	Window time.Duration // in which they arrive, and over which GPU-hours are counted
+	Jobs   []Job
 }
 
 // Mode names what schedules the jobs.
@@ -57,9 +64,8 @@ var (
 	otherSizes  = []int{1, 1, 1, 1, 2, 2, 4, 8} // half of them ask for one GPU
 )
 
-// Window returns the time in which jobs arrive, and over which GPU-hours are counted. A large cluster has as many jobs
-// in less time.
-func (s Spec) Window() time.Duration {
+// window returns the Window of made-up traces. A large cluster has as many jobs in less time.
+func (s Spec) window() time.Duration {
 	if s.GPUs > 64 {
 		return 2 * 24 * time.Hour
 	}
@@ -85,19 +91,59 @@ func (j *Job) within(window, from, to time.Duration) float64 {
 	return float64(j.GPUs()) * max(min(to, window)-min(from, window), 0).Hours()
 }
 
-// Trace returns the jobs in the order of their arrival. As many are drawn as make the load. Given their number,
-// arrivals of a Poisson process are independent and uniform in the window.
-func (s Spec) Trace(seed uint64) []Job {
+// MadeUpTrace returns a trace with as many jobs as make the load. Given their number, arrivals of a Poisson process are
+// independent and uniform in the window.
+func (s Spec) MadeUpTrace(seed uint64) Trace {
 	rng := rand.New(rand.NewPCG(seed, uint64(s.GPUs)))
 	var jobs []Job
-	for left := s.Load * float64(s.GPUs) * s.Window().Hours(); left > 0; {
+	for left := s.Load * float64(s.GPUs) * s.window().Hours(); left > 0; {
 		j := s.drawJob(rng)
 		left -= float64(j.GPUs()) * j.Duration.Hours()
 		jobs = append(jobs, j)
 	}
-	slices.SortStableFunc(jobs, func(a, b Job) int { return cmp.Compare(a.Arrival, b.Arrival) })
-	return jobs
+	sortByArrival(jobs)
+	return Trace{s.window(), jobs}
 }
+
+func sortByArrival(jobs []Job) {
+	slices.SortStableFunc(jobs, func(a, b Job) int { return cmp.Compare(a.Arrival, b.Arrival) })
+}
+
+// OpenbTrace returns the tasks of an openb trace that need GPUs, with their durations. A share of a GPU counts as a
+// whole one, and other resources do not count. Arrivals keep their order and the proportions between them, and are so
+// close to each other that they make the load. The leaves are drawn. There must be a task with GPUs.
+func (s Spec) OpenbTrace(tasks []sim.Task, seed uint64) Trace {
+	rng := rand.New(rand.NewPCG(seed, uint64(s.GPUs)))
+	var t Trace
+	var last time.Duration
+	var hours float64
+	for _, x := range tasks {
+		gpus := int((max(x.Amounts.Get(sim.GPU), 0) + sim.WholeGPU - 1) / sim.WholeGPU)
+		if gpus == 0 {
+			continue
+		}
+		j := Job{Arrival: time.Duration(x.Created) * time.Second, Members: 1, Each: gpus, Leaf: rng.IntN(leaves)}
+		j.Duration = time.Duration(max(x.Deleted-x.Created, 1)) * time.Second
+		j.Bound = s.bound(j.Duration)
+		last, hours = max(last, j.Arrival), hours+float64(gpus)*j.Duration.Hours()
+		t.Jobs = append(t.Jobs, j)
+	}
+	t.Window = time.Duration(hours / (s.Load * float64(s.GPUs)) * float64(time.Hour))
+	for i := range t.Jobs {
+		j := &t.Jobs[i]
+		j.Arrival = time.Duration(float64(j.Arrival) / float64(max(last, 1)) * float64(t.Window)).Round(time.Second)
+	}
+	sortByArrival(t.Jobs)
+	return t
+}
+
+func (s Spec) bound(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * max(s.Factor, 1))
+}
+
+// isLarge reports whether the waits of j are those of GangWaitP50 and GangWaitP95: it is a gang, or, in openb, which
+// has none, it needs a whole node.
+func (s Spec) isLarge(j *Job) bool { return j.Gang || s.Openb && j.Each == gpusPerNode }
 
 func (s Spec) drawJob(rng *rand.Rand) Job {
 	pick := func(sizes []int) int { return sizes[rng.IntN(len(sizes))] }
@@ -111,8 +157,8 @@ func (s Spec) drawJob(rng *rand.Rand) Job {
 	}
 	drawn := float64(medianDuration) * math.Exp(sigmaDuration*rng.NormFloat64())
 	j.Duration = time.Duration(min(max(drawn, float64(minDuration)), float64(maxDuration))).Round(time.Second)
-	j.Bound = time.Duration(float64(j.Duration) * max(s.Factor, 1))
-	j.Arrival = time.Duration(rng.Float64() * float64(s.Window())).Round(time.Second)
+	j.Bound = s.bound(j.Duration)
+	j.Arrival = time.Duration(rng.Float64() * float64(s.window())).Round(time.Second)
 	return j
 }
 
@@ -122,7 +168,7 @@ func (s Spec) Workload() workload.Spec {
 		NodeSort: "binpacking", Saturation: s.Load, Via: workload.ViaCore}
 }
 
-// Digest returns a digest of the Spec and of a trace, which differs if the distributions do.
-func (s Spec) Digest() string {
-	return fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%v %v", s, s.Trace(1))))
+// Digest returns a digest of the Spec and of a trace of it, which differs if the distributions do.
+func (s Spec) Digest(t Trace) string {
+	return fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%v %v", s, t)))
 }
