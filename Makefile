@@ -62,13 +62,14 @@ check: ## everything CI checks, with the time that each part took
 		start=$$SECONDS; $(MAKE) --no-print-directory $$part; echo "check: $$part took $$((SECONDS - start)) s"; \
 	done
 
-nightly: check ## check, all random runs also with the race detector, three times those of the twin, every fuzz target for a minute, all planted faults, groups with a real etcd, a soak that is recorded and replayed, pods on a control plane of Kubernetes, the decision of kube-scheduler, all benchmarks: two to three hours, and one for the first build of Kubernetes
+nightly: check ## check, all random runs also with the race detector, three times those of the twin, every fuzz target for a minute, all planted faults, groups with a real etcd, the shim 1.8, a soak that is recorded and replayed, pods on a control plane of Kubernetes, the decision of kube-scheduler, all benchmarks: two to three hours, and one for the first build of Kubernetes
 	$(MAKE) --no-print-directory test-full
 	CANOPY_TESTS=full $(MAKE) --no-print-directory race
 	CANOPY_TESTS=nightly bin/testrun -timeout 1h ./internal/testing/twin ./internal/testing/chaos -count=1
 	$(MAKE) --no-print-directory fuzz FUZZTIME=1m
 	$(MAKE) --no-print-directory mutants
 	$(MAKE) --no-print-directory test-etcd
+	$(MAKE) --no-print-directory test-shim SHIM_VERSION=1.8
 	CANOPY_TESTS=full $(MAKE) --no-print-directory test-ha
 	$(MAKE) --no-print-directory soak
 	$(MAKE) --no-print-directory e2e SUITES='basic_scheduling recovery_and_restart'
@@ -157,12 +158,15 @@ lint-shell: # check the shell scripts; root gets shellcheck installed
 # The shim of YuniKorn for Kubernetes, as kubernetes/shim/go.mod has it, and its tests that need no certificates.
 SHIM       := github.com/apache/yunikorn-k8shim
 SHIM_CONF  := -X $(SHIM)/pkg/conf
+# SHIM_VERSION is 1.8 for the shim 1.8.0, with the versions in kubernetes/shim/shim-1.8.mod; empty: that of go.mod there.
+SHIM_VERSION ?=
+SHIM_MODFILE := $(if $(SHIM_VERSION),-modfile shim-$(SHIM_VERSION).mod)
 SHIM_TESTS := $(addprefix $(SHIM)/pkg/,shim cache/... client common/... conf dispatcher locking log plugin/...)
 
-kubernetes: ## build bin/canopy-kubernetes: the shim for Kubernetes with Canopy inside, many downloads
+kubernetes: ## build bin/canopy-kubernetes: the shim for Kubernetes, 1.9 or SHIM_VERSION=1.8, with Canopy inside; many downloads
 	@mkdir -p bin
-	shim=$$(go list -C kubernetes/shim -m -f '{{.Version}}' $(SHIM)) && \
-	go build -C kubernetes/shim -o "$(CURDIR)/bin/canopy-kubernetes" -ldflags "\
+	shim=$$(go list -C kubernetes/shim $(SHIM_MODFILE) -m -f '{{.Version}}' $(SHIM)) && \
+	go build -C kubernetes/shim $(SHIM_MODFILE) -o "$(CURDIR)/bin/canopy-kubernetes" -ldflags "\
 		$(SHIM_CONF).buildVersion=$$shim-canopy-$(VERSION) $(SHIM_CONF).shimSHA=$$shim $(SHIM_CONF).coreSHA=canopy-$(VERSION) \
 		$(SHIM_CONF).isPluginVersion=false $(SHIM_CONF).goVersion=$$(go env GOVERSION) $(SHIM_CONF).arch=$$(go env GOARCH)" \
 		$(SHIM)/pkg/cmd/shim
@@ -171,8 +175,8 @@ test-yunikorn-core: # vet and test what stands in for yunikorn-core in the shim,
 	cd kubernetes/yunikorn-core && go vet ./... && go test ./...
 
 test-shim: test-yunikorn-core kubernetes ## test the shim for Kubernetes with Canopy as its core: minutes, many downloads
-	cd kubernetes/shim && go vet ./...
-	go test -C kubernetes/shim -vet=off -timeout 5m . $(SHIM_TESTS)
+	cd kubernetes/shim && go vet $(SHIM_MODFILE) ./...
+	go test -C kubernetes/shim $(SHIM_MODFILE) -vet=off -timeout 5m . $(SHIM_TESTS)
 
 test-deploy: # vet and test the manifests for Kubernetes and the Dockerfile, a module of its own with many downloads
 	cd test/deploy && go vet ./... && go test -count=1 ./...

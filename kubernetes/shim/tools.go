@@ -75,7 +75,6 @@ import (
 	_ "github.com/apache/yunikorn-k8shim/pkg/dispatcher"
 	_ "github.com/apache/yunikorn-k8shim/pkg/locking"
 	_ "github.com/apache/yunikorn-k8shim/pkg/log"
-	_ "github.com/apache/yunikorn-k8shim/pkg/plugin"
 	_ "github.com/apache/yunikorn-k8shim/pkg/plugin/predicates"
 	_ "github.com/apache/yunikorn-k8shim/pkg/plugin/support"
 	_ "github.com/apache/yunikorn-k8shim/pkg/shim"
@@ -87,6 +86,5 @@ import (
 	_ "github.com/apache/yunikorn-k8shim/test/e2e/framework/helpers/yunikorn"
 
 	_ "github.com/apache/yunikorn-k8shim/pkg/cmd/admissioncontroller"
-	_ "github.com/apache/yunikorn-k8shim/pkg/cmd/schedulerplugin"
 	_ "github.com/apache/yunikorn-k8shim/pkg/cmd/webtest"
 )
