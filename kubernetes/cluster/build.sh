@@ -1,20 +1,23 @@
 #!/usr/bin/env bash
 # build.sh PART...: builds what the end-to-end suites need, from the Go module proxy. What is there already stays.
 #
-#   control-plane   etcd, kube-apiserver, kube-controller-manager, kwok; and kubectl, unless PATH has one
+#   control-plane   etcd, kube-apiserver, kube-controller-manager, kube-scheduler and kubectl of the Kubernetes that KUBERNETES names; kwok
 #   original        the shim with the core of YuniKorn      (kubernetes/original)
 #   canopy          the shim with Canopy as its core        (make kubernetes), or the program that CANOPY_SCHEDULER names
 #   admission       the shim's admission controller         (kubernetes/original)
+#   karpenter       Karpenter, with its provider of fake nodes
 #   own             the tests of own.sh, the programs of versus.sh (own), canopy, and the shim of examples/shim-kubernetes
 #   report          the program that makes tables of results (tools/e2ereport)
 #   SUITE           a suite of the shim: a directory of its test/e2e, like basic_scheduling
 #
-# The programs are below $CANOPY_CLUSTER, by default ~/.cache/canopy-cluster. The first build of control-plane compiles much of
+# KUBERNETES is 1.37, the default, or 1.35, the version that the shim's suites are run on: a folder kubernetes-VERSION has a go.mod
+# for each. The programs are below $CANOPY_CLUSTER, by default ~/.cache/canopy-cluster. The first build of control-plane compiles much of
 # Kubernetes: 15 to 40 minutes of two cores, 3 GB of build cache. GOFLAGS=-p=1 and nice make it gentle.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 [ $# -gt 0 ] || usage
 case $1 in -*) usage ;; esac
 need_go
+need_kubernetes
 mkdir -p "$work"/{bin,stamps,suites}
 go=$(go env GOVERSION)
 
@@ -33,24 +36,25 @@ build() {
   echo "built $name in $((SECONDS - started)) s"
 }
 
-# static NAME MODULE PACKAGE [LDFLAGS]: a program without C libraries.
+# static FOLDER NAME MODULE PACKAGE [LDFLAGS]: a program without C libraries, below $work/FOLDER.
 static() {
-  build "$1" "$work/bin/$1" "$2" env CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w${4:-}" -o "$work/bin/$1" "$3"
+  mkdir -p "$work/$1"
+  build "$1-$2" "$work/$1/$2" "$3" env CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w${5:-}" -o "$work/$1/$2" "$4"
 }
 
 control_plane() {
-  local version major minor package flags=""
-  version=$(go list -C "$here/control-plane" -m -f '{{.Version}}' k8s.io/kubernetes)
+  local folder=kubernetes-$KUBERNETES program version major minor package flags=""
+  version=$(go list -C "$here/$folder" -m -f '{{.Version}}' k8s.io/kubernetes)
   IFS=. read -r major minor _ <<<"${version#v}"
   # Otherwise the server calls itself v0.0.0-master, and clients complain.
   for package in k8s.io/component-base/version k8s.io/client-go/pkg/version; do
     flags+=" -X $package.gitVersion=$version -X $package.gitMajor=$major -X $package.gitMinor=$minor -X $package.gitTreeState=clean"
   done
-  static etcd control-plane go.etcd.io/etcd/server/v3
-  static kube-apiserver control-plane k8s.io/kubernetes/cmd/kube-apiserver "$flags"
-  static kube-controller-manager control-plane k8s.io/kubernetes/cmd/kube-controller-manager "$flags"
-  static kwok kwok sigs.k8s.io/kwok/cmd/kwok
-  command -v kubectl >/dev/null || static kubectl control-plane k8s.io/kubernetes/cmd/kubectl "$flags"
+  static "$folder" etcd "$folder" go.etcd.io/etcd/server/v3
+  for program in kube-apiserver kube-controller-manager kube-scheduler kubectl; do
+    static "$folder" $program "$folder" k8s.io/kubernetes/cmd/$program "$flags"
+  done
+  static bin kwok kwok sigs.k8s.io/kwok/cmd/kwok
 }
 
 canopy() {
@@ -82,6 +86,7 @@ for part; do
     canopy) canopy ;;
     admission) build admission "$work/bin/admission-controller" ../original \
       go build -buildvcs=false -ldflags "-s -w" -o "$work/bin/admission-controller" "$module/pkg/cmd/admissioncontroller" ;;
+    karpenter) GOTOOLCHAIN=$karpenter_go static bin karpenter karpenter sigs.k8s.io/karpenter/kwok ;;
     own)
       go test -C "$here/own" -c -o "$work/suites/own.test" .
       go build -C "$here/own" -buildvcs=false -o "$work/bin/" ./load ./share

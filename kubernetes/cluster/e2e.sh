@@ -11,6 +11,7 @@
 # The table is printed, and written to report.md and report.json in $CANOPY_CLUSTER/results, beside CORE/SUITE.log, the output of the
 # suite; what the suite says about a failure and the logs of all programs are in $CANOPY_CLUSTER/clusters/CORE-SUITE. The exit code
 # is 1 when a spec fails on Canopy that passes on the original.
+export KUBERNETES=${KUBERNETES:-1.35} # the version that the shim is built for
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 core=canopy jobs=4 limit=30m keep=""
 while [ $# -gt 0 ]; do

@@ -7,6 +7,8 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 repository=$(cd "$here/../.." && pwd)
 # Everything that these scripts write is below this folder.
 work=${CANOPY_CLUSTER:-${XDG_CACHE_HOME:-${HOME:?HOME or CANOPY_CLUSTER must be set}/.cache}/canopy-cluster}
+# The version of Kubernetes: there is a folder kubernetes-VERSION.
+KUBERNETES=${KUBERNETES:-1.37}
 # shellcheck disable=SC2034
 module=github.com/apache/yunikorn-k8shim # the shim, whose suites are run
 # An address that each network namespace has besides 127.0.0.1.
@@ -38,6 +40,17 @@ cluster_folder() {
   [[ $1 =~ ^[a-z0-9][a-z0-9_-]*$ ]] || die "$1: a cluster's name has lower-case letters, digits, - and _"
   mkdir -p "$work/clusters/$1"
   cluster=$(cd "$work/clusters/$1" && pwd)
+}
+
+# Feature gates of 1.37 with which pod groups are gangs, of the control plane and of kube-scheduler.
+# shellcheck disable=SC2034
+workload_features=GenericWorkload=true,TopologyAwareWorkloadScheduling=true,PodGroupPreemptionPolicy=true,WorkloadWithJob=true
+# shellcheck disable=SC2034
+karpenter_go=go1.27.3 # the Go with which Karpenter is built
+
+# need_kubernetes: there is a go.mod for the version.
+need_kubernetes() {
+  [ -f "$here/kubernetes-$KUBERNETES/go.mod" ] || die "KUBERNETES is $KUBERNETES; the versions: $(cd "$here" && echo kubernetes-*)"
 }
 
 # running FILE: the process of this pid file is there, and is the one that wrote it: the file's second word is its start time.

@@ -5,6 +5,7 @@
 # 16Gi and 110 pods, and kit-control-plane, which is tainted. Keys, data and logs are below $CANOPY_CLUSTER/clusters/CLUSTER;
 # data of an earlier run are removed. Then: ns.sh CLUSTER kubectl get nodes; at the end: down.sh CLUSTER.
 #
+#   KUBERNETES            the version, 1.37 or 1.35, by default 1.37
 #   CLUSTER_PORT          the first of 6 ports, by default 16440
 #   CLUSTER_AUTHORIZE     RBAC, the default, or AlwaysAllow
 #   CANOPY_CLUSTER_BUILT  not empty: build.sh has run, and is not asked again
@@ -13,6 +14,7 @@ case ${1:--} in -*) usage ;; esac
 [ $# -le 5 ] || usage
 cluster_folder "$1"
 name=$1 nodes=${2:-2} cpu=${3:-8} memory=${4:-16Gi} pods=${5:-110} port=${CLUSTER_PORT:-16440}
+need_kubernetes
 [[ $nodes =~ ^[0-9]+$ ]] || die "$nodes is no number of nodes"
 if [ "${CANOPY_CLUSTER_NAMESPACE:-}" != "$cluster" ]; then
   need openssl openssl
@@ -58,7 +60,7 @@ users: [{name: admin, user: {client-certificate-data: $(base64 -w0 pki/kubernete
 contexts: [{name: c, context: {cluster: c, user: admin}}]
 current-context: c
 YAML
-echo "export KUBECONFIG='$cluster/kubeconfig' PATH=\"$work/bin:\$PATH\"" >./env
+echo "export KUBECONFIG='$cluster/kubeconfig' PATH=\"$work/kubernetes-$KUBERNETES:$work/bin:\$PATH\"" >./env
 # shellcheck source=/dev/null
 . ./env
 
@@ -70,6 +72,11 @@ start() {
   write_pid "run/$what.pid" $!
 }
 
+# The API of workloads and pod groups is off by default.
+gates=() versions=()
+if [ "$KUBERNETES" != 1.35 ]; then
+  gates=(--feature-gates "$workload_features") versions=(--runtime-config scheduling.k8s.io/v1beta1=true)
+fi
 client=http://127.0.0.1:$((port + 1)) peer=http://127.0.0.1:$((port + 2))
 # Without a port of its own for HTTP, etcd multiplexes it with gRPC, and the server's watches lag.
 start etcd etcd --name c --data-dir "$cluster/etcd" --listen-client-http-urls "http://127.0.0.1:$((port + 5))" \
@@ -81,12 +88,12 @@ start kube-apiserver kube-apiserver --etcd-servers "$client" --bind-address 127.
   --kubelet-client-certificate pki/kubernetes-admin.crt --kubelet-client-key pki/kubernetes-admin.key --kubelet-preferred-address-types InternalIP \
   --service-account-issuer https://kubernetes.default.svc --service-account-key-file pki/sa.pub \
   --service-account-signing-key-file pki/sa.key --authorization-mode "${CLUSTER_AUTHORIZE:-RBAC}" \
-  --enable-aggregator-routing --allow-privileged --profiling=false
+  --enable-aggregator-routing --allow-privileged --profiling=false "${gates[@]}" "${versions[@]}"
 wait_for kube-apiserver 240 kubectl get --raw /readyz
 start kube-controller-manager kube-controller-manager --kubeconfig kubeconfig --secure-port $((port + 3)) \
   --bind-address 127.0.0.1 --leader-elect=false --service-account-private-key-file pki/sa.key --root-ca-file pki/ca.crt \
   --use-service-account-credentials --kube-api-qps 500 --kube-api-burst 1000 --concurrent-job-syncs 20 \
-  --concurrent-gc-syncs 20 --profiling=false
+  --concurrent-gc-syncs 20 --profiling=false "${gates[@]}"
 
 kwok=$(module_folder "$here/kwok" sigs.k8s.io/kwok)
 {

@@ -224,13 +224,15 @@ func (c *cluster) restart(program string) {
 	process, err := os.FindProcess(old)
 	assert.NilError(c.t, err)
 	assert.NilError(c.t, process.Signal(syscall.SIGKILL))
+	all, err := c.client.CoreV1().Nodes().List(c.t.Context(), metav1.ListOptions{})
+	assert.NilError(c.t, err)
 	c.until("the scheduler is back and knows the nodes", func(ctx context.Context) error {
 		var nodes []struct{}
 		if err := c.rest(ctx, "nodes", &nodes); err != nil {
 			return err
 		}
-		if c.pid() == old || len(nodes) < 2 {
-			return fmt.Errorf("%d nodes", len(nodes))
+		if c.pid() == old || len(nodes) < len(all.Items) {
+			return fmt.Errorf("%d of %d nodes", len(nodes), len(all.Items))
 		}
 		return nil
 	})
