@@ -46,6 +46,8 @@ func runCanopy(args ...string) (code int, out, errs string) {
 
 func TestCommands_EveryFlagHasUsage(t *testing.T) { canopyProgram().EveryFlagHasUsage(t) }
 
+func TestCommands_DocumentsAreWritten(t *testing.T) { canopyProgram().DocumentsAreWritten(t) }
+
 func TestRun_InvalidCommandLineIsUsageError(t *testing.T) {
 	for _, args := range [][]string{
 		{"nonsense"}, {"--nonsense"}, {"serve", "--nonsense"}, {"serve", "extra"}, {"version", "extra"},

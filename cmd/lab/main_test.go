@@ -125,6 +125,8 @@ func program() *commandtest.Program {
 
 func TestCommands_EveryFlagHasUsage(t *testing.T) { program().EveryFlagHasUsage(t) }
 
+func TestCommands_DocumentsAreWritten(t *testing.T) { program().DocumentsAreWritten(t) }
+
 func TestExitCodes_EveryCommandIsInTheTable(t *testing.T) {
 	program().CodesAreDocumented(t, "../../docs/EXIT_CODES.md", "help")
 }
