@@ -3,7 +3,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build run demo tour test test-full test-tools test-kubernetes test-etcd test-ha test-ha-short soak kubernetes test-yunikorn-core test-shim test-deploy test-web test-yunikorn-web e2e e2e-own versus-kubernetes lint-shell race test-ldap test-prometheus check nightly lint golden fuzz twin mutants bench versus versus-test versus-kube-scheduler test-kube-scheduler conformance example example-js example-python example-kubernetes tools testrun
+.PHONY: help build run demo tour test test-full test-tools test-kubernetes test-etcd test-ha test-ha-short soak kubernetes test-yunikorn-core test-shim test-deploy test-web test-yunikorn-web e2e e2e-own versus-kubernetes lint-shell race test-ldap test-prometheus check nightly lint golden fuzz twin mutants bench versus versus-test versus-kube-scheduler test-kube-scheduler conformance example example-js example-python example-kubernetes dist test-dist tools testrun
 
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 FUZZTIME ?= 20s
@@ -12,15 +12,20 @@ N        ?= 200
 BENCH    ?= .
 GOLDEN   ?= ./pkg/scheduler/... ./pkg/rmproxy
 VERSUS   ?=
+DIST     ?=
 YUNIKORN_WEB ?=
 MUTANTS  ?= all
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+# Where build and kubernetes leave the programs, and further flags of their linker: make dist has others.
+BIN     := bin
+LDFLAGS :=
+
 build: ## build bin/canopy, and bin/canopy-lab to measure, simulate and replay it
-	go build -ldflags "-X main.version=$(VERSION)" -o bin/canopy ./cmd/core
-	go build -ldflags "-X main.version=$(VERSION)" -o bin/canopy-lab ./cmd/lab
+	go build -ldflags "$(LDFLAGS) -X main.version=$(VERSION)" -o $(BIN)/canopy ./cmd/core
+	go build -ldflags "$(LDFLAGS) -X main.version=$(VERSION)" -o $(BIN)/canopy-lab ./cmd/lab
 
 run: build ## build and serve
 	bin/canopy serve
@@ -55,19 +60,20 @@ test-ldap: ## test the ldap resolver against a real slapd, which root gets insta
 	go vet -tags slapd ./internal/server/usergroup
 	PATH=$$PATH:/usr/sbin go test -tags slapd -count=1 -v -run Slapd ./internal/server/usergroup
 
-CHECKS := lint lint-shell build example example-js example-python conformance test-prometheus versus-test test-kubernetes test-shim example-kubernetes test-deploy test-web test-ha-short test-tools race test tour
+CHECKS := lint lint-shell build example example-js example-python conformance test-prometheus versus-test test-kubernetes test-shim example-kubernetes test-deploy test-dist test-web test-ha-short test-tools race test tour
 
 check: ## everything CI checks, with the time that each part took
 	@for part in $(CHECKS); do \
 		start=$$SECONDS; $(MAKE) --no-print-directory $$part; echo "check: $$part took $$((SECONDS - start)) s"; \
 	done
 
-nightly: check ## check, all random runs also with the race detector, three times those of the twin, every fuzz target for a minute, all planted faults, groups with a real etcd, the shim 1.8, a soak that is recorded and replayed, pods on a control plane of Kubernetes, the decision of kube-scheduler, all benchmarks: two to three hours, and one for the first build of Kubernetes
+nightly: check ## check, all random runs also with the race detector, three times those of the twin, every fuzz target for a minute, all planted faults, all that users install, groups with a real etcd, the shim 1.8, a soak that is recorded and replayed, pods on a control plane of Kubernetes, the decision of kube-scheduler, all benchmarks: two to three hours, and one for the first build of Kubernetes
 	$(MAKE) --no-print-directory test-full
 	CANOPY_TESTS=full $(MAKE) --no-print-directory race
 	CANOPY_TESTS=nightly bin/testrun -timeout 1h ./internal/testing/twin ./internal/testing/chaos -count=1
 	$(MAKE) --no-print-directory fuzz FUZZTIME=1m
 	$(MAKE) --no-print-directory mutants
+	CANOPY_TESTS=nightly $(MAKE) --no-print-directory test-dist
 	$(MAKE) --no-print-directory test-etcd
 	$(MAKE) --no-print-directory test-shim SHIM_VERSION=1.8
 	CANOPY_TESTS=full $(MAKE) --no-print-directory test-ha
@@ -153,7 +159,7 @@ versus-kubernetes: ## the shim with Canopy beside the shim with YuniKorn's core,
 
 lint-shell: # check the shell scripts; root gets shellcheck installed
 	$(call need,command -v shellcheck,shellcheck)
-	shellcheck -x -P SCRIPTDIR kubernetes/cluster/*.sh test/soak/*.sh
+	shellcheck -x -P SCRIPTDIR kubernetes/cluster/*.sh test/soak/*.sh deploy/debian/p* tools/dist/testdata/*.sh
 
 # The shim of YuniKorn for Kubernetes, as kubernetes/shim/go.mod has it, and its tests that need no certificates.
 SHIM       := github.com/apache/yunikorn-k8shim
@@ -164,9 +170,9 @@ SHIM_MODFILE := $(if $(SHIM_VERSION),-modfile shim-$(SHIM_VERSION).mod)
 SHIM_TESTS := $(addprefix $(SHIM)/pkg/,shim cache/... client common/... conf dispatcher locking log plugin/...)
 
 kubernetes: ## build bin/canopy-kubernetes: the shim for Kubernetes, 1.9 or SHIM_VERSION=1.8, with Canopy inside; many downloads
-	@mkdir -p bin
+	@mkdir -p $(BIN)
 	shim=$$(go list -C kubernetes/shim $(SHIM_MODFILE) -m -f '{{.Version}}' $(SHIM)) && \
-	go build -C kubernetes/shim $(SHIM_MODFILE) -o "$(CURDIR)/bin/canopy-kubernetes" -ldflags "\
+	go build -C kubernetes/shim $(SHIM_MODFILE) -o "$(abspath $(BIN))/canopy-kubernetes" -ldflags "$(LDFLAGS) \
 		$(SHIM_CONF).buildVersion=$$shim-canopy-$(VERSION) $(SHIM_CONF).shimSHA=$$shim $(SHIM_CONF).coreSHA=canopy-$(VERSION) \
 		$(SHIM_CONF).isPluginVersion=false $(SHIM_CONF).goVersion=$$(go env GOVERSION) $(SHIM_CONF).arch=$$(go env GOARCH)" \
 		$(SHIM)/pkg/cmd/shim
@@ -180,6 +186,15 @@ test-shim: test-yunikorn-core kubernetes ## test the shim for Kubernetes with Ca
 
 test-deploy: # vet and test the manifests for Kubernetes and the Dockerfile, a module of its own with many downloads
 	cd test/deploy && go vet ./... && go test -count=1 ./...
+
+dist: ## build what users install in dist/, for Linux on amd64 and arm64, the same bytes anywhere (docs/INSTALL.md); flags in DIST; an hour at first
+	@mkdir -p bin && go build -C tools/dist -o ../../bin/dist .
+	bin/dist -version '$(VERSION)' $(DIST)
+
+test-dist: # vet the builder of make dist, a module of its own, and test what it builds of canopy, make nightly of all
+	$(if $(filter nightly,$(CANOPY_TESTS)),$(call need,command -v lintian && command -v debootstrap && command -v systemd-nspawn && \
+		command -v groff && command -v zsh && command -v fish,lintian debootstrap systemd-container groff zsh fish))
+	cd tools/dist && go vet ./... && go test -count=1 -timeout 2h ./...
 
 example: # vet and build the example shims, modules of their own
 	@for shim in shim-go shim-legacy; do (cd examples/$$shim && go vet ./... && go build -o /dev/null ./...); done
