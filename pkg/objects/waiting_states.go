@@ -23,35 +23,27 @@ func (s WaitingState) String() string {
 	return "UNREPORTED"
 }
 
-// QuotaKind is the kind of quota without headroom for an ask that is skipped (OBS-21).
-type QuotaKind uint8
-
-// The kinds.
-const (
-	NoQuota    QuotaKind = iota // it is not skipped, or for another reason than too many resources
-	QueueQuota                  // the max of a queue
-	UserQuota                   // the limit of a user or a group
-)
-
 // WaitingReport has what was last reported to the RM about a pending ask. The zero value: nothing was.
 type WaitingReport struct {
 	State WaitingState
-	Quota QuotaKind
-	At    time.Time // when the state began, down to 32 ns; zero: it is WaitUnreported
+	// Blocked is why a WaitSkipped ask is not allowed by its quotas, as the number of a scheduler.PendingReason below 32;
+	// 0 in other states.
+	Blocked uint8
+	At      time.Time // when the state began, down to 256 ns; zero: it is WaitUnreported
 }
 
 // A report takes the place of the time of the bind in an Allocation, of which there may be a million: the state and the
-// kind of quota are in the low bits of the time.
+// reason are in the low bits of the time.
 const (
 	stateBits  = 3
-	reportBits = stateBits + 2
+	reportBits = stateBits + 5
 )
 
 // WaitingReport returns what was last reported to the RM about x. Requires: x is pending.
 func (x *Allocation) WaitingReport() WaitingReport {
 	r := WaitingReport{
-		State: WaitingState(x.boundAt & (1<<stateBits - 1)),
-		Quota: QuotaKind(x.boundAt & (1<<reportBits - 1) >> stateBits),
+		State:   WaitingState(x.boundAt & (1<<stateBits - 1)),
+		Blocked: uint8(x.boundAt & (1<<reportBits - 1) >> stateBits),
 	}
 	if r.State != WaitUnreported {
 		r.At = time.Unix(0, x.boundAt>>reportBits<<reportBits).UTC()
@@ -68,7 +60,7 @@ func (x *Allocation) SetWaitingReport(r WaitingReport) {
 		x.boundAt = 0
 		return
 	}
-	x.boundAt = r.At.UnixNano()>>reportBits<<reportBits | int64(r.Quota)<<stateBits | int64(r.State)
+	x.boundAt = r.At.UnixNano()>>reportBits<<reportBits | int64(r.Blocked)<<stateBits | int64(r.State)
 }
 
 // ReportWaitingState records what is reported to the RM about x, another state than before. Requires: x is pending in

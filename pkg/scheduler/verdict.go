@@ -353,17 +353,6 @@ func constraintReason(c quota.Constraint, tooSmall bool) (o PendingReason, subje
 	return NoClusterHeadroom, ""
 }
 
-// quotaKind is the kind of quota that has no headroom for the resources of an ask.
-func (o PendingReason) quotaKind() objects.QuotaKind {
-	switch o {
-	case AskExceedsMax, NoQueueHeadroom:
-		return objects.QueueQuota
-	case AskExceedsLimit, NoLimitHeadroom:
-		return objects.UserQuota
-	}
-	return objects.NoQuota
-}
-
 // blocked reports whether a constraint blocks an ask of a.
 func blocked(p *objects.Partition, a *objects.Application, s *feasibility.Shape) bool {
 	_, blocked := a.Constraints().FirstBlocking(s)

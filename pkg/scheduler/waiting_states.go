@@ -128,7 +128,7 @@ func (w *waitingEvaluation) reportStates(group *objects.AskGroup, allowed int, b
 		switch {
 		case i >= allowed:
 			ask.State, ask.Blocked, ask.Subject = objects.WaitSkipped, blocked.Reason, blocked.Subject
-			report.Quota = blocked.Reason.quotaKind()
+			report.Blocked = uint8(blocked.Reason)
 		case group.Shape().RequiredNode() != "":
 			ask.State = objects.WaitUnreported // no other node can take it
 		}

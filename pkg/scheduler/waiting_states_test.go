@@ -187,17 +187,12 @@ func TestSnapshot_ShowsWaitingStates(t *testing.T) {
 	assert.DeepEqual(t, waiting(), []objects.WaitingState{objects.WaitFailed, objects.WaitFailed, objects.WaitFailed})
 }
 
-// A report says which kind of quota has no headroom for the ask, if that is why it is skipped (OBS-21).
-func TestWaitingStates_KindOfQuota(t *testing.T) {
+// A report says why the ask is skipped, and has a place for each reason.
+func TestWaitingStates_ReportHasTheReason(t *testing.T) {
 	for o := NotPending; o <= InRecoveryQueue; o++ {
-		want := objects.NoQuota
-		switch o {
-		case AskExceedsMax, NoQueueHeadroom:
-			want = objects.QueueQuota
-		case AskExceedsLimit, NoLimitHeadroom:
-			want = objects.UserQuota
-		}
-		assert.Equal(t, o.quotaKind(), want, o.Code())
+		x, report := &objects.Allocation{}, objects.WaitingReport{State: objects.WaitSkipped, Blocked: uint8(o)}
+		x.SetWaitingReport(report)
+		assert.Equal(t, x.WaitingReport().Blocked, report.Blocked, o.Code())
 	}
 	now := time.Unix(1_000_000_000, 0)
 	core := waitingCore(now, 1)
@@ -211,5 +206,5 @@ func TestWaitingStates_KindOfQuota(t *testing.T) {
 	assert.Equal(t, len(evaluateWaiting(core, &now)), 2)
 	x, _ := core.part.Allocation("more-than-the-max")
 	assert.DeepEqual(t, x.WaitingReport(),
-		objects.WaitingReport{State: objects.WaitSkipped, Quota: objects.QueueQuota, At: now.UTC()})
+		objects.WaitingReport{State: objects.WaitSkipped, Blocked: uint8(AskExceedsMax), At: now.UTC()})
 }

@@ -101,3 +101,20 @@ func TestAllocationLog_QuotasAndRefusals(t *testing.T) {
 		assert.DeepEqual(t, logged, map[string]int{"max": 1, "limit": 1, "free": 0}) // lists have no refusals
 	})
 }
+
+// The text is about a quota only if that lacks resources.
+func TestAllocationLog_KindsOfQuotas(t *testing.T) {
+	for o := scheduler.NotPending; o <= scheduler.InRecoveryQueue; o++ {
+		view := &scheduler.AllocationView{Ask: &objects.Ask{},
+			Waiting: objects.WaitingReport{State: objects.WaitSkipped, Blocked: uint8(o), At: time.Unix(1, 0)}}
+		text := ""
+		for _, entry := range dao.NewAsk(view, nil).AllocationLog {
+			text += entry.Message
+		}
+		want := map[scheduler.PendingReason]string{
+			scheduler.AskExceedsMax: "Not enough queue quota", scheduler.NoQueueHeadroom: "Not enough queue quota",
+			scheduler.AskExceedsLimit: "Not enough user quota", scheduler.NoLimitHeadroom: "Not enough user quota",
+		}[o]
+		assert.Equal(t, text, want, o.Code())
+	}
+}

@@ -54,9 +54,8 @@ func drawAllocation(t *rapid.T) *scheduler.AllocationView {
 			Placeholder: yes("placeholder"), Originator: yes("originator"),
 		},
 		Waiting: objects.WaitingReport{
-			State: rapid.SampledFrom([]objects.WaitingState{0, objects.WaitSkipped, objects.WaitFailed}).Draw(t, "state"),
-			Quota: rapid.SampledFrom([]objects.QuotaKind{objects.NoQuota, objects.QueueQuota, objects.UserQuota}).Draw(t,
-				"quota"), At: at("waits"),
+			State:   rapid.SampledFrom([]objects.WaitingState{0, objects.WaitSkipped, objects.WaitFailed}).Draw(t, "state"),
+			Blocked: rapid.Uint8Max(uint8(scheduler.InRecoveryQueue)).Draw(t, "blocked"), At: at("waits"),
 		},
 		PriorityClass: text("class"), Created: at("created"), Node: objects.NodeID(text("node")),
 		Preempting: yes("preempting"),

@@ -57,14 +57,16 @@ type AskLog struct {
 	Count          int    `json:"count,omitempty"` // of a quota 1: the ask is not tried again while nothing changes
 }
 
-// quotaTexts are the texts of YuniKorn about quotas.
-var quotaTexts = map[objects.QuotaKind]string{objects.QueueQuota: "Not enough queue quota",
-	objects.UserQuota: "Not enough user quota"}
+// quotaTexts are the texts of YuniKorn about quotas without headroom for the resources of an ask.
+var quotaTexts = map[scheduler.PendingReason]string{
+	scheduler.AskExceedsMax: "Not enough queue quota", scheduler.NoQueueHeadroom: "Not enough queue quota",
+	scheduler.AskExceedsLimit: "Not enough user quota", scheduler.NoLimitHeadroom: "Not enough user quota",
+}
 
 // withQuota returns the reasons for which an ask was not placed, the last one at the end: log, and the quota that keeps
 // it from being placed, if one does (OBS-21).
 func withQuota(log []AskLog, waiting objects.WaitingReport) []AskLog {
-	text, lacking := quotaTexts[waiting.Quota]
+	text, lacking := quotaTexts[scheduler.PendingReason(waiting.Blocked)]
 	if !lacking {
 		return log
 	}
