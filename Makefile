@@ -3,7 +3,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build run demo tour test test-full test-tools test-kubernetes test-etcd test-ha test-ha-short soak kubernetes test-yunikorn-core test-shim test-deploy test-web test-yunikorn-web e2e e2e-own versus-kubernetes lint-shell race test-ldap test-prometheus check nightly lint golden fuzz twin mutants bench versus versus-test versus-kube-scheduler test-kube-scheduler conformance example example-js example-python example-kubernetes dist test-dist tools testrun
+.PHONY: help build run demo tour test test-full test-tools test-kubernetes test-etcd test-ha test-ha-short soak kubernetes test-yunikorn-core test-shim test-deploy test-web test-yunikorn-web e2e e2e-own versus-kubernetes lint-shell race test-ldap test-prometheus check nightly lint golden fuzz twin mutants bench versus versus-test versus-kube-scheduler test-kube-scheduler conformance example example-js example-python example-kubernetes dist test-dist tools testrun proto
 
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 FUZZTIME ?= 20s
@@ -49,7 +49,7 @@ test-full: testrun ## run all tests with all random runs: minutes
 # The packages that have goroutines: values and core have none (internal/testing/lint holds it), nor have their twin and
 # the other tests of them.
 RACE := ./cmd/... ./internal/cli/... ./internal/ha/... ./internal/lab/... ./internal/server/... ./internal/testing/chaos \
-	./pkg/canopy/... ./pkg/metrics/... ./pkg/rmproxy/... ./pkg/webservice/...
+	./pkg/canopy/... ./pkg/hints/... ./pkg/metrics/... ./pkg/rmproxy/... ./pkg/webservice/...
 
 race: testrun ## run the tests of packages with goroutines with the race detector, random ones as CANOPY_TESTS says: minutes
 	bin/testrun -race -timeout 40m $(RACE)
@@ -88,6 +88,13 @@ lint: tools ## gofmt, go vet, staticcheck; the house rules are in internal/testi
 	go vet ./...
 	bin/staticcheck ./...
 	cd tools && go vet ./... && ../bin/staticcheck ./...
+
+proto: ## generate the Go files of hints.proto, also for the example shim; root gets protoc installed
+	$(call need,command -v protoc && test -f /usr/include/google/protobuf/duration.proto,protobuf-compiler libprotobuf-dev)
+	@mkdir -p bin && go build -C tools -o ../bin/ google.golang.org/protobuf/cmd/protoc-gen-go google.golang.org/grpc/cmd/protoc-gen-go-grpc
+	PATH="$(CURDIR)/bin:$$PATH" protoc --go_out=. --go-grpc_out=. --go_opt=paths=source_relative --go-grpc_opt=paths=source_relative \
+		pkg/hints/canopyv1/hints.proto
+	cp pkg/hints/canopyv1/*.pb.go examples/shim-go/canopyv1/
 
 golden: testrun ## rewrite the transcripts of GOLDEN; read the diff
 	bin/testrun $(GOLDEN) -run Transcripts -count=1 -rewrite

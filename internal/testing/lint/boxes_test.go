@@ -38,7 +38,7 @@ var boxes = []box{
 		trees: []string{"pkg/backfill", "pkg/clusterquota", "pkg/explain", "pkg/gangscheduling", "pkg/nodeselection",
 			"pkg/objects", "pkg/preemption", "pkg/reservation", "pkg/runtimes", "pkg/scheduler"}},
 	{name: "process", trees: []string{
-		"internal/ha", "internal/server", "pkg/canopy", "pkg/metrics", "pkg/rmproxy", "pkg/webservice",
+		"internal/ha", "internal/server", "pkg/canopy", "pkg/hints", "pkg/metrics", "pkg/rmproxy", "pkg/webservice",
 	}},
 	{name: "program", trees: []string{"cmd/core", "internal/cli"}},
 	{name: "testing", trees: []string{"internal/testing"}},
