@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/reflection"
 	"google.golang.org/grpc/status"
 
+	"github.com/canopy-scheduler/canopy/pkg/hints"
 	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
 )
 
@@ -26,16 +27,19 @@ const (
 	idleConnectionTimeout = 10 * time.Minute // without a call or a stream; then the connection is closed
 )
 
-// newGRPCServer returns the gRPC server: the scheduler interface, health and, with Options.Debug, reflection (RMI-1,
-// RMI-43).
+// managerServices are the services for resource managers.
+var managerServices = []string{rmproxy.ServiceName, hints.ServiceName}
+
+// newGRPCServer returns the gRPC server: the scheduler interface, hints, health and, with Options.Debug, reflection
+// (RMI-1, RMI-43).
 func (s *Server) newGRPCServer() *grpc.Server {
 	rpc := grpc.NewServer(append(append(transportOptions(s.security), s.proxy.ServerOptions()...),
 		grpc.ChainUnaryInterceptor(recovery.UnaryServerInterceptor(recovery.WithRecoveryHandler(s.recovered)),
 			s.term.unaryInterceptor,
-			s.security.auth.UnaryInterceptor(rmproxy.ServiceName, s.log.Named(securityLogger))),
+			s.security.auth.UnaryInterceptor(managerServices, s.log.Named(securityLogger))),
 		grpc.ChainStreamInterceptor(recovery.StreamServerInterceptor(recovery.WithRecoveryHandler(s.recovered)),
 			s.term.streamInterceptor,
-			s.security.auth.StreamInterceptor(rmproxy.ServiceName, s.log.Named(securityLogger))),
+			s.security.auth.StreamInterceptor(managerServices, s.log.Named(securityLogger))),
 	)...)
 	s.proxy.Register(rpc)
 	healthpb.RegisterHealthServer(rpc, s.grpcState)

@@ -31,6 +31,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/testing/fakerm"
 	"github.com/canopy-scheduler/canopy/internal/testing/memstore"
 	"github.com/canopy-scheduler/canopy/pkg/canopy"
+	"github.com/canopy-scheduler/canopy/pkg/hints/canopyv1"
 )
 
 // group is a group of members with a store in memory.
@@ -177,11 +178,19 @@ func TestMember_StandbySaysWhereTheLeaderIs(t *testing.T) {
 	_, leader, err := registerAt(testContext(t), c)
 	assert.Equal(t, status.Code(err), codes.Unavailable)
 	assert.Equal(t, leader, a.GRPCAddress().String())
-	for _, service := range []string{"", "si.v1.Scheduler"} {
+	for _, service := range []string{"", "si.v1.Scheduler", "canopy.v1.Hints"} {
 		h, err := healthpb.NewHealthClient(c).Check(testContext(t), &healthpb.HealthCheckRequest{Service: service})
 		assert.NilError(t, err)
 		assert.Equal(t, h.Status, healthpb.HealthCheckResponse_NOT_SERVING)
 	}
+
+	var trailer metadata.MD
+	hints, err := canopyv1.NewHintsClient(c).WaitingStates(testContext(t), &canopyv1.WaitingStatesRequest{RmId: "rm"},
+		grpc.Trailer(&trailer))
+	assert.NilError(t, err)
+	_, err = hints.Recv()
+	assert.Equal(t, status.Code(err), codes.Unavailable)
+	assert.DeepEqual(t, trailer.Get("canopy-leader"), []string{a.GRPCAddress().String()})
 
 	for _, method := range []string{http.MethodGet, http.MethodPost} {
 		r := g.request(method, b, "/ws/v1/partition/default/nodes?x=1&y=a%2Fb")

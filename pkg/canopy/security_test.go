@@ -23,6 +23,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/testing/memstore"
 	"github.com/canopy-scheduler/canopy/internal/testing/testcert"
 	"github.com/canopy-scheduler/canopy/pkg/canopy"
+	"github.com/canopy-scheduler/canopy/pkg/hints/canopyv1"
 )
 
 // SEC-3, SEC-5, SEC-10: each token at each path. The admin listener has the paths of the other one.
@@ -128,6 +129,19 @@ func TestSecurity_GRPCRolesAndRMs(t *testing.T) {
 	assert.Equal(t, status.Code(stream("shim", "rm-2")), codes.PermissionDenied)
 	assert.Equal(t, status.Code(stream("ops", "rm-2")), codes.FailedPrecondition, "not registered")
 	assert.Assert(t, stream("shim", "rm-1") == io.EOF)
+	hints := func(token, rm string) error {
+		t.Helper()
+		waiting, err := canopyv1.NewHintsClient(s.grpc(t, token)).WaitingStates(testContext(t),
+			&canopyv1.WaitingStatesRequest{RmId: rm})
+		assert.NilError(t, err)
+		_, err = waiting.Recv()
+		return err
+	}
+	assert.Equal(t, status.Code(hints("", "rm-1")), codes.Unauthenticated)
+	assert.Equal(t, status.Code(hints("reader", "rm-1")), codes.PermissionDenied)
+	assert.Equal(t, status.Code(hints("shim", "rm-2")), codes.PermissionDenied)
+	assert.Equal(t, status.Code(hints("ops", "rm-2")), codes.FailedPrecondition, "not registered")
+	assert.NilError(t, hints("shim", "rm-1"))
 
 	answer, err := healthpb.NewHealthClient(s.grpc(t, "")).Check(testContext(t), &healthpb.HealthCheckRequest{})
 	assert.NilError(t, err, "a probe has no token")
@@ -136,8 +150,8 @@ func TestSecurity_GRPCRolesAndRMs(t *testing.T) {
 	_, body, err := s.send(t, http.MethodGet, "https://"+s.HTTPAddress().String()+"/metrics", "reader")
 	assert.NilError(t, err)
 	for _, want := range []string{
-		`canopy_access_refused_total{reason="missing"} 2`, `canopy_access_refused_total{reason="unknown"} 1`,
-		`canopy_access_refused_total{reason="role"} 2`, `canopy_access_refused_total{reason="rm"} 3`,
+		`canopy_access_refused_total{reason="missing"} 3`, `canopy_access_refused_total{reason="unknown"} 1`,
+		`canopy_access_refused_total{reason="role"} 3`, `canopy_access_refused_total{reason="rm"} 4`,
 		"canopy_tls_certificate_expires_seconds ",
 	} {
 		assert.Assert(t, strings.Contains(body, "\n"+want), "no %s in %s", want, body)

@@ -27,6 +27,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/server/usage"
 	"github.com/canopy-scheduler/canopy/internal/server/usergroup"
 	"github.com/canopy-scheduler/canopy/internal/server/webui"
+	"github.com/canopy-scheduler/canopy/pkg/hints"
 	"github.com/canopy-scheduler/canopy/pkg/metrics"
 	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -203,6 +204,7 @@ func (s *Server) schedule(first *reload.Proposal, m metrics.Options) {
 		RecoveryQuiet: s.opt.InProcess.RecoveryQuiet, PlacementsPerSecond: s.opt.InProcess.PlacementsPerSecond,
 		Limits: s.opt.rmLimits(), OnAPIRejected: s.effectLog.OnAPIRejected, AccessCounts: s.security.auth.Counts(),
 		Events: sentEvents{s.history}, Elsewhere: s.groups.elsewhere,
+		Hints: hints.Options{Forecasts: s.forecasts, Lifetimes: *s.opt.lifetimes()},
 	})
 	s.engine.Start(first)
 	s.measure()
@@ -255,7 +257,9 @@ func (s *Server) offer(counts *httpserver.Counts, large *httpserver.ResponseLimi
 	s.handler = mount(s.page, webservice.Handler(s.engine.Cluster(), rest))
 	if opt.GRPC.Address != "" {
 		s.grpcState = health.NewServer()
-		s.grpcState.SetServingStatus(rmproxy.ServiceName, healthpb.HealthCheckResponse_SERVING)
+		for _, service := range managerServices {
+			s.grpcState.SetServingStatus(service, healthpb.HealthCheckResponse_SERVING)
+		}
 		s.grpc = s.newGRPCServer()
 	}
 	server := func(h http.Handler, on net.Listener) *httpserver.Server {

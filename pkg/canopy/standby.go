@@ -23,7 +23,6 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/server/logging"
 	"github.com/canopy-scheduler/canopy/internal/server/loop"
 	"github.com/canopy-scheduler/canopy/pkg/metrics"
-	"github.com/canopy-scheduler/canopy/pkg/rmproxy"
 	"github.com/canopy-scheduler/canopy/pkg/webservice"
 )
 
@@ -60,7 +59,7 @@ func newStandby(opt *Options, log *zap.Logger, secured *security, self election.
 	scrapes := m.Handler(loop.NewCluster(loop.Options{}, nil, nil))
 	if at.grpc != nil {
 		s.health = health.NewServer()
-		for _, service := range []string{"", rmproxy.ServiceName} {
+		for _, service := range append([]string{""}, managerServices...) {
 			s.health.SetServingStatus(service, healthpb.HealthCheckResponse_NOT_SERVING)
 		}
 		s.grpc = grpc.NewServer(append(transportOptions(secured), grpc.UnknownServiceHandler(s.refuse))...)

@@ -27,15 +27,17 @@ func newShimCallback(callback api.ResourceManagerCallback) *shimCallback {
 func newInProcessSession(p *Proxy, rm string, callback api.ResourceManagerCallback) *session {
 	s := &session{
 		p: p, rm: rm, log: p.log.With(zap.String("rm", rm)), sharesMessages: true,
-		shim: newShimCallback(callback), waiting: newWaitingStates(),
+		shim: newShimCallback(callback),
 	}
+	states := newWaitingStates()
+	s.waiting.Store(states)
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	box := newOutbox()
 	for k := range s.outboxes {
 		s.outboxes[k] = box
 	}
 	p.goroutines.Go(func() { s.deliverReplies(box) })
-	p.goroutines.Go(s.sendWaitingStates)
+	p.goroutines.Go(func() { s.sendWaitingStates(states) })
 	if source := p.opt.Events; source != nil {
 		next := source.NextID()
 		p.goroutines.Go(func() { s.sendEvents(source, next) })

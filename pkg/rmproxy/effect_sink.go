@@ -49,7 +49,7 @@ func (t *effectSink) Deliver(effects []scheduler.Effect) {
 	// The session is read first: effects that are valid now must not reach an RM that registers
 	// in between.
 	s := t.p.current()
-	if len(effects) == 1 && s != nil && s.shim != nil && !s.waiting.any.Load() {
+	if len(effects) == 1 && s != nil && s.shim != nil && !s.waiting.Load().any.Load() {
 		if e, ok := effects[0].(scheduler.Allocated); ok {
 			if !t.resetting() {
 				s.deliverPlacement(e)
@@ -114,8 +114,10 @@ func (t *effectSink) forSession(effects []scheduler.Effect) []scheduler.Effect {
 	if t.resetting() {
 		return nil
 	}
-	if s := t.p.current(); s != nil && s.waiting != nil && (waits || s.waiting.any.Load()) {
-		s.waiting.onEffects(t.partition, effects)
+	if s := t.p.current(); s != nil {
+		if w := s.waiting.Load(); w != nil && (waits || w.any.Load()) {
+			w.onEffects(t.partition, effects)
+		}
 	}
 	switch {
 	case internal:

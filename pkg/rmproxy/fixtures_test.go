@@ -8,6 +8,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/server/engine"
 	"github.com/canopy-scheduler/canopy/internal/server/loop"
 	"github.com/canopy-scheduler/canopy/internal/server/reload"
+	"github.com/canopy-scheduler/canopy/pkg/hints"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -23,6 +24,7 @@ type testOptions struct {
 	OnAPIRejected  func(e scheduler.Effect)
 	Limits         Limits
 	Reload         reload.Options
+	Hints          hints.Options
 }
 
 // newTestProxy returns a Proxy whose scheduler runs.
@@ -32,7 +34,7 @@ func newTestProxy(opt testOptions) *Proxy {
 	})
 	p := New(e, Options{
 		Log: opt.Log, IgnoreRMConfig: opt.IgnoreRMConfig, StrictClasses: opt.StrictClasses,
-		OnAPIRejected: opt.OnAPIRejected, Limits: opt.Limits,
+		OnAPIRejected: opt.OnAPIRejected, Limits: opt.Limits, Hints: opt.Hints,
 	})
 	e.Start(opt.InitialConfig)
 	return p

@@ -13,6 +13,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/server/auth"
 	"github.com/canopy-scheduler/canopy/internal/server/engine"
 	"github.com/canopy-scheduler/canopy/internal/server/loop"
+	"github.com/canopy-scheduler/canopy/pkg/hints"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -53,6 +54,8 @@ type Options struct {
 
 	Limits Limits // of the gRPC API
 
+	Hints hints.Options // of the stream that explains why asks wait
+
 	// AccessCounts count clients that use the ID of another resource manager. nil: they are not counted.
 	AccessCounts *auth.Counts
 }
@@ -72,6 +75,7 @@ type Proxy struct {
 	callbacks   *callbackToken // held during a call to a linked shim
 
 	memory memoryBudgets // for messages of all streams
+	hints  *hints.Server
 
 	dumping atomic.Bool // the shim describes its state, see StateDump
 
@@ -103,6 +107,7 @@ func New(e *engine.Engine, opt Options) *Proxy {
 		callbacks: newCallbackToken(), effectSinks: map[string]*effectSink{}, instance: newInstance(),
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
+	p.hints = hints.New(p, p.cluster, opt.Hints)
 	e.Connect(p.newEffectSink)
 	return p
 }

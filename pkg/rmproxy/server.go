@@ -10,13 +10,17 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/canopy-scheduler/canopy/internal/server/auth"
+	"github.com/canopy-scheduler/canopy/pkg/hints/canopyv1"
 )
 
 // ServiceName is the name of the gRPC service, for health and reflection.
 const ServiceName = "si.v1.Scheduler"
 
-// Register adds the service to a gRPC server, which must have the ServerOptions.
-func (p *Proxy) Register(s grpc.ServiceRegistrar) { s.RegisterService(p.service(), server{p: p}) }
+// Register adds the service, and that of hints, to a gRPC server, which must have the ServerOptions.
+func (p *Proxy) Register(s grpc.ServiceRegistrar) {
+	s.RegisterService(p.service(), server{p: p})
+	canopyv1.RegisterHintsServer(s, p.hints)
+}
 
 // service describes the service (RMI-1). RegisterResourceManager is described as a stream, which is
 // the same on the wire: so the client is checked, and has a time limit, before its message is received.

@@ -32,8 +32,8 @@ type session struct {
 	ctx    context.Context // ends with the session; its cause says why
 	cancel context.CancelCauseFunc
 
-	shim    *shimCallback  // of the in-process API; nil: effects go to streams
-	waiting *waitingStates // of the in-process API
+	shim    *shimCallback                 // of the in-process API; nil: effects go to streams
+	waiting atomic.Pointer[waitingStates] // of the in-process API, or of the stream of hints; nil: nobody wants them
 
 	legacy legacyInterface
 
@@ -41,6 +41,7 @@ type session struct {
 
 	mu      sync.Mutex // guards the fields below, and that no command is sent after the end
 	streams [streamKinds]*rmStream
+	watch   *waitingWatch // the stream of hints; nil: there is none
 	lookups pendingLookups
 	connection
 }
@@ -76,6 +77,9 @@ func (s *session) close(cause error) {
 		if l != nil {
 			l.cancel(cause)
 		}
+	}
+	if s.watch != nil {
+		s.watch.cancel(cause)
 	}
 }
 

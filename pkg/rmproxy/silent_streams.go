@@ -25,6 +25,9 @@ type silentStreams struct {
 	ended   uint64 // streams that were ended in favour of newer ones
 }
 
+// otherCallKey is the key of the otherCall of a call to another service.
+type otherCallKey struct{}
+
 // arrivalKey is the key of the registration that was current when a call or stream arrived.
 type arrivalKey struct{}
 
@@ -53,12 +56,18 @@ func (p *Proxy) noteArrival(ctx context.Context, call *tap.Info) (context.Contex
 	}
 	entry := &otherCall{end}
 	p.otherCalls = append(p.otherCalls, entry)
-	context.AfterFunc(ctx, func() { // the call has ended
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.otherCalls = slices.DeleteFunc(p.otherCalls, func(x *otherCall) bool { return x == entry })
-	})
+	ctx = context.WithValue(ctx, otherCallKey{}, entry)
+	context.AfterFunc(ctx, func() { p.untrackOther(ctx) }) // the call has ended
 	return ctx, nil
+}
+
+// untrackOther removes a call from the other calls: it has ended, or belongs to the registered RM, which has a bound of
+// its own for it.
+func (p *Proxy) untrackOther(ctx context.Context) {
+	entry, _ := ctx.Value(otherCallKey{}).(*otherCall)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.otherCalls = slices.DeleteFunc(p.otherCalls, func(x *otherCall) bool { return x == entry })
 }
 
 // otherCall is an open call or stream of another service.

@@ -112,10 +112,52 @@ func TestWaitingStates_KeepsTheLastOfEachAsk(t *testing.T) {
 	for _, want := range []scheduler.WaitingAsk{state("a", objects.WaitSkipped), state("b", objects.WaitSkipped)} {
 		got, ok := w.next()
 		assert.Assert(t, ok)
-		assert.DeepEqual(t, got, want)
+		assert.DeepEqual(t, got.WaitingAsk, want)
 	}
 	_, ok := w.next()
 	assert.Assert(t, !ok)
+}
+
+// A stream of hints begins with the states of a snapshot that was made after it was opened, and is told the end of the
+// asks whose state it was told. What ends or changes while the snapshot is made is not taken from it.
+func TestWaitingStates_OfAStreamOfHints(t *testing.T) {
+	w := newWatchedStates()
+	ask := func(key string) *objects.Ask { return &objects.Ask{Key: objects.AllocationKey(key), App: "app"} }
+	waits := func(key string, state objects.WaitingState) scheduler.WaitingAsk {
+		return scheduler.WaitingAsk{Ask: ask(key), State: state}
+	}
+	want := func(lines ...string) {
+		t.Helper()
+		var got []string
+		for c, ok := w.next(); ok; c, ok = w.next() {
+			got = append(got, fmt.Sprintf("%s %s of %s %s", c.Partition, c.Ask.Key, c.Ask.App, c.State))
+		}
+		assert.DeepEqual(t, got, lines)
+	}
+	w.onEffects("p", []scheduler.Effect{
+		scheduler.AsksWait{Asks: []scheduler.WaitingAsk{waits("changed", objects.WaitSkipped)}},
+		scheduler.AskCancelled{Key: "ended", App: "app"},
+	})
+	w.addInitial("p", []scheduler.WaitingAsk{waits("changed", objects.WaitFailed), waits("ended", objects.WaitFailed),
+		waits("same", objects.WaitFailed), waits("gone", objects.WaitFailed)})
+	assert.Assert(t, !w.initialComplete())
+	w.endInitial()
+	w.onEffects("p", []scheduler.Effect{scheduler.AskCancelled{Key: "gone", App: "app"}})
+	assert.Assert(t, !w.initialComplete())
+	want("p changed of app SKIPPED", "p same of app FAILED")
+	assert.Assert(t, w.initialComplete())
+
+	// only what was told has an end, and only in its own partition; the last state counts
+	w.onEffects("q", []scheduler.Effect{scheduler.AskTimedOut{Key: "same", App: "app"}})
+	w.onEffects("p", []scheduler.Effect{
+		scheduler.Allocated{Binding: &scheduler.Binding{Ask: ask("same")}}, scheduler.AskCancelled{Key: "other", App: "app"},
+		scheduler.AskTimedOut{Key: "changed", App: "app"},
+		scheduler.AsksWait{Asks: []scheduler.WaitingAsk{waits("changed", objects.WaitFailed)}},
+	})
+	want("p same of app UNREPORTED", "p changed of app FAILED")
+	w.onEffects("p", []scheduler.Effect{scheduler.AskTimedOut{Key: "changed", App: "app"}})
+	want("p changed of app UNREPORTED")
+	assert.Assert(t, len(w.told) == 0 && !w.any.Load())
 }
 
 // The numbers of the states are those of the interface.

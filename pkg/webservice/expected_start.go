@@ -3,11 +3,9 @@ package webservice
 import (
 	"context"
 	"net/http"
-	"slices"
 
 	"github.com/canopy-scheduler/canopy/internal/server/forecast"
 	"github.com/canopy-scheduler/canopy/internal/server/loop"
-	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 	"github.com/canopy-scheduler/canopy/pkg/webservice/dao"
@@ -49,15 +47,14 @@ func (s *service) addExpectedStarts(r *http.Request, l *loop.Loop, all ...*dao.E
 }
 
 // forecastState is a partition with the configuration in force.
-func (s *service) forecastState(ctx context.Context, l *loop.Loop) (st forecast.State, err error) {
-	if st.Snapshot, err = s.snapshots.get(ctx, l); err != nil {
-		return st, err
+func (s *service) forecastState(ctx context.Context, l *loop.Loop) (forecast.State, error) {
+	snap, err := s.snapshots.get(ctx, l)
+	if err != nil {
+		return forecast.State{}, err
 	}
-	all := s.cluster.Config().Partitions
-	i := slices.IndexFunc(all, func(p configs.Partition) bool { return p.Name == st.Snapshot.Partition })
-	if i < 0 {
-		return st, notFound("Partition") // a reload has just removed it
+	st, ok := forecast.NewState(snap, s.cluster.Config(), s.opt.Lifetimes)
+	if !ok {
+		return st, notFound("Partition")
 	}
-	st.Config, st.Lifetimes = all[i], s.opt.Lifetimes
 	return st, nil
 }

@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"go.uber.org/zap"
@@ -43,21 +44,21 @@ func Status(err error) error {
 }
 
 // neededFor returns the role for a method of the gRPC server; open: it needs none (SEC-10).
-func neededFor(method, submitService string) (needed Role, open bool) {
+func neededFor(method string, submitServices []string) (needed Role, open bool) {
 	service, _, _ := strings.Cut(strings.TrimPrefix(method, "/"), "/")
-	switch service {
-	case "grpc.health.v1.Health": // a probe has no token, and the answer is no state of the scheduler
+	switch {
+	case service == "grpc.health.v1.Health": // a probe has no token, and the answer is no state of the scheduler
 		return "", true
-	case submitService:
+	case slices.Contains(submitServices, service):
 		return Submit, false
 	}
 	return Read, false
 }
 
 // admit authorizes a call, and returns its context as Serve does.
-func (a *Authenticator) admit(ctx context.Context, method, submitService string, log *zap.Logger) (context.Context,
-	func(), error) {
-	needed, open := neededFor(method, submitService)
+func (a *Authenticator) admit(ctx context.Context, method string, submitServices []string, log *zap.Logger) (
+	context.Context, func(), error) {
+	needed, open := neededFor(method, submitServices)
 	if a == nil || open {
 		return ctx, func() {}, nil
 	}
@@ -84,10 +85,10 @@ func (a *Authenticator) admit(ctx context.Context, method, submitService string,
 	return nil, nil, Status(err)
 }
 
-// UnaryInterceptor checks calls. submitService is the service that needs the role Submit.
-func (a *Authenticator) UnaryInterceptor(submitService string, log *zap.Logger) grpc.UnaryServerInterceptor {
+// UnaryInterceptor checks calls. submitServices are the services that need the role Submit.
+func (a *Authenticator) UnaryInterceptor(submitServices []string, log *zap.Logger) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-		ctx, done, err := a.admit(ctx, info.FullMethod, submitService, log)
+		ctx, done, err := a.admit(ctx, info.FullMethod, submitServices, log)
 		if err != nil {
 			return nil, err
 		}
@@ -97,9 +98,9 @@ func (a *Authenticator) UnaryInterceptor(submitService string, log *zap.Logger) 
 }
 
 // StreamInterceptor checks streams, as UnaryInterceptor does calls.
-func (a *Authenticator) StreamInterceptor(submitService string, log *zap.Logger) grpc.StreamServerInterceptor {
+func (a *Authenticator) StreamInterceptor(submitServices []string, log *zap.Logger) grpc.StreamServerInterceptor {
 	return func(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
-		ctx, done, err := a.admit(stream.Context(), info.FullMethod, submitService, log)
+		ctx, done, err := a.admit(stream.Context(), info.FullMethod, submitServices, log)
 		if err != nil {
 			return err
 		}

@@ -22,6 +22,16 @@ type State struct {
 	Lifetimes lifecycle.Lifetimes
 }
 
+// NewState returns the state of a snapshot with the configuration in force; ok is false if that has no such partition:
+// a reload has just removed it.
+func NewState(snap *scheduler.Snapshot, conf *configs.Config, lifetimes lifecycle.Lifetimes) (st State, ok bool) {
+	i := slices.IndexFunc(conf.Partitions, func(p configs.Partition) bool { return p.Name == snap.Partition })
+	if i < 0 {
+		return State{}, false
+	}
+	return State{snap, conf.Partitions[i], lifetimes}, true
+}
+
 // original holds what a replica is made of: the parts of a snapshot in the order in which they are reported.
 type original struct {
 	conf  configs.Partition

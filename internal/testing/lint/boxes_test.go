@@ -154,17 +154,18 @@ func restrictedImportsAreKept(s source) []string {
 	return problems
 }
 
-// examplesAvoidCore refuses examples that import the core, and packages of this repository in
-// standaloneExamples.
+// examplesAvoidCore refuses examples that import the core, and in standaloneExamples packages of this repository that
+// are not their own.
 func examplesAvoidCore(s source) []string {
 	if !strings.HasPrefix(s.path, examplesDir) {
 		return nil
 	}
+	name, _, _ := strings.Cut(strings.TrimPrefix(s.path, examplesDir), "/")
 	var problems []string
 	for _, spec := range s.file.Imports {
 		imp := importPath(spec)
 		switch {
-		case !isBelow(imp, module):
+		case !isBelow(imp, module), isBelow(imp, module+"/"+examplesDir+name):
 		case strings.HasPrefix(s.path, standaloneExamples):
 			problems = append(problems, s.problem(spec, "a standalone example imports %s", imp))
 		case isPure(strings.TrimPrefix(imp, module+"/")):
@@ -305,6 +306,15 @@ func TestExamples_AvoidCore(t *testing.T) {
 			path: "examples/shim-go/main.go",
 			text: "package main\nimport \"" + module + "/pkg/rmproxy\"",
 			want: []string{"a standalone example imports " + module + "/pkg/rmproxy"},
+		}, {
+			name: "but a package of its own",
+			path: "examples/shim-go/main.go",
+			text: "package main\nimport \"" + module + "/examples/shim-go/canopyv1\"",
+		}, {
+			name: "not that of another example",
+			path: "examples/shim-go/main.go",
+			text: "package main\nimport \"" + module + "/examples/shim-go-2/canopyv1\"",
+			want: []string{"a standalone example imports " + module + "/examples/shim-go-2/canopyv1"},
 		}, {
 			name: "another example may use a door",
 			path: "examples/embed/main.go",
