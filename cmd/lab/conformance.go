@@ -27,7 +27,8 @@ sends the configuration that the cases need when it registers, so the scheduler 
 its own (canopy serve without --config), and no other resource manager may be registered.
 
 Cases about what the interface does not promise are run with --features only: canopy is what
-Canopy reads in tags and attributes of its own, such as pod affinity and virtual placeholders.
+Canopy reads in tags and attributes of its own, such as pod affinity and virtual placeholders, and
+its service of hints. Without the feature they are skipped, and reports say why.
 
 A case compares what is answered, not the words of reasons. An answer that no case demands is a
 failure, except for states of applications.
@@ -74,7 +75,7 @@ func conformanceCommand() *cobra.Command {
 	flags.StringVar(&f.address, "address", "127.0.0.1:3333", "`HOST:PORT` of the gRPC interface of the scheduler")
 	flags.StringVar(&f.only, "run", "", "run the cases whose names match this `PATTERN` only, such as 'gangs/*'")
 	flags.StringSliceVar(&f.features, "features", nil,
-		"also run the cases of these `FEATURES`, which the interface does not promise: canopy is Canopy's own tags")
+		"also run the cases of these `FEATURES`, which the interface does not promise: canopy is Canopy's own tags and hints")
 	flags.StringVar(&f.report, "report", "",
 		"also write the results to this `FILE`, in the form of JUnit; it stays empty if there is no verdict")
 	cmdline.OutputFlag(flags, &f.output)
@@ -169,7 +170,7 @@ func (f *conformanceFlags) run(ctx context.Context, out io.Writer) error {
 			return err
 		}
 	} else if _, err := fmt.Fprintf(out, "%d passed, %d failed%s\n", len(report.Results)-failed, failed,
-		skippedText(report.Skipped)); err != nil {
+		skippedText(len(report.Skipped))); err != nil {
 		return err
 	}
 	switch {

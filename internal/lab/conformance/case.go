@@ -48,7 +48,7 @@ const (
 )
 
 // Features returns the features that a case may require and the scheduler interface does not promise: "canopy" is about
-// what Canopy reads in tags and attributes of its own.
+// what Canopy reads in tags and attributes of its own, and its service of hints.
 func Features() []string { return []string{"canopy"} }
 
 //go:embed cases/*.txt

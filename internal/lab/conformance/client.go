@@ -14,17 +14,20 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/canopy-scheduler/canopy/pkg/hints/canopyv1"
 )
 
-// The methods of the service.
+// The methods of the services.
 const (
 	register          = "RegisterResourceManager"
 	updateNode        = "UpdateNode"
 	updateApplication = "UpdateApplication"
 	updateAllocation  = "UpdateAllocation"
+	waitingStates     = "WaitingStates" // of canopy.v1.Hints
 )
 
-var methods = []string{register, updateNode, updateApplication, updateAllocation}
+var methods = []string{register, updateNode, updateApplication, updateAllocation, waitingStates}
 
 // stream holds what the three streams have in common.
 type stream struct {
@@ -55,7 +58,9 @@ func (r received) String() string {
 // client is a resource manager that keeps what it receives until a case takes it.
 type client struct {
 	rm      si.SchedulerClient
+	hints   canopyv1.HintsClient
 	streams map[string]*stream
+	ctx     context.Context    // of the streams
 	cancel  context.CancelFunc // ends the streams
 	readers sync.WaitGroup
 
@@ -65,7 +70,8 @@ type client struct {
 }
 
 func newClient(conn grpc.ClientConnInterface) *client {
-	return &client{rm: si.NewSchedulerClient(conn), arrived: make(chan struct{}), cancel: func() {}}
+	return &client{rm: si.NewSchedulerClient(conn), hints: canopyv1.NewHintsClient(conn), arrived: make(chan struct{}),
+		cancel: func() {}}
 }
 
 // close ends the streams.
@@ -78,6 +84,7 @@ func (c *client) close() {
 func (c *client) open(ctx context.Context, rmID string) error {
 	c.close()
 	ctx, c.cancel = context.WithCancel(ctx)
+	c.ctx = ctx
 	nodes, err := c.rm.UpdateNode(ctx)
 	if err != nil {
 		return err
@@ -102,13 +109,30 @@ func (c *client) open(ctx context.Context, rmID string) error {
 			func() proto.Message { return &si.AllocationResponse{} },
 		},
 	}
-	for _, method := range methods[1:] {
+	for method, s := range c.streams {
 		// io.EOF: the stream has ended already, and its reader gets the reason.
 		if err := c.sendOn(method, fmt.Sprintf(`{"rmID": %q}`, rmID)); err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
-		c.readers.Go(func() { c.read(method, c.streams[method]) })
+		c.readers.Go(func() { c.read(method, s) })
 	}
+	return nil
+}
+
+// openHints opens a stream of hints with a request, given as JSON.
+func (c *client) openHints(text string) error {
+	m := &canopyv1.WaitingStatesRequest{}
+	if err := protojson.Unmarshal([]byte(text), m); err != nil {
+		return err
+	}
+	raw, err := c.hints.WaitingStates(c.ctx, m)
+	if err != nil {
+		return err
+	}
+	c.readers.Go(func() {
+		c.read(waitingStates,
+			&stream{raw: raw, answer: func() proto.Message { return &canopyv1.WaitingStatesResponse{} }})
+	})
 	return nil
 }
 
@@ -141,17 +165,26 @@ func elementsOf(m proto.Message) (elements []received, err error) {
 }
 
 func elementsIn(text string) (elements []received, err error) {
-	lists := map[string][]map[string]any{}
-	if err := json.Unmarshal([]byte(text), &lists); err != nil {
+	fields := map[string]json.RawMessage{}
+	if err := json.Unmarshal([]byte(text), &fields); err != nil {
 		return nil, err
 	}
-	for list, all := range lists {
-		for _, x := range all {
-			elements = append(elements, received{list: list, element: x})
+	for name, field := range fields {
+		var list []map[string]any
+		if name == initialComplete { // a mark is an element, too
+			list = []map[string]any{{}}
+		} else if err := json.Unmarshal(field, &list); err != nil {
+			return nil, err
+		}
+		for _, x := range list {
+			elements = append(elements, received{list: name, element: x})
 		}
 	}
 	return elements, nil
 }
+
+// initialComplete is the field of answers that is no list.
+const initialComplete = "initialComplete"
 
 func (c *client) add(elements ...received) {
 	c.mu.Lock()

@@ -25,6 +25,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/lab/conformance"
 	"github.com/canopy-scheduler/canopy/pkg/canopy"
+	"github.com/canopy-scheduler/canopy/pkg/hints/canopyv1"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -95,6 +96,7 @@ func TestRun_BrokenSchedulersFail(t *testing.T) {
 		allocations func(*si.AllocationResponse)
 		apps        func(*si.ApplicationResponse)
 		nodes       func(*si.NodeResponse)
+		states      func(*canopyv1.WaitingState)
 		only        string // a fault that names keys of a case concerns the cases of its group only; empty: all are run
 		fails       []string
 	}{
@@ -185,6 +187,20 @@ func TestRun_BrokenSchedulersFail(t *testing.T) {
 			only:        "canopy/*",
 			fails:       []string{"canopy/together"},
 		},
+		"nodes are added for an ask that a max keeps": {
+			states: func(x *canopyv1.WaitingState) {
+				if x.State == canopyv1.WaitingState_STATE_SKIPPED {
+					x.State = canopyv1.WaitingState_STATE_FAILED
+				}
+			},
+			only:  "hints/*",
+			fails: []string{"hints/states"},
+		},
+		"explanations have no rank": {
+			states: func(x *canopyv1.WaitingState) { x.Rank = nil },
+			only:   "hints/*",
+			fails:  []string{"hints/explained"},
+		},
 		"unknown nodes are accepted": {
 			nodes: func(m *si.NodeResponse) {
 				for _, r := range m.Rejected {
@@ -197,8 +213,9 @@ func TestRun_BrokenSchedulersFail(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := &proxy{to: si.NewSchedulerClient(startServer(t)), nodes: broken.nodes, apps: broken.apps,
-				allocations: broken.allocations}
+			conn := startServer(t)
+			p := &proxy{to: si.NewSchedulerClient(conn), nodes: broken.nodes, apps: broken.apps,
+				allocations: broken.allocations, toHints: canopyv1.NewHintsClient(conn), states: broken.states}
 			results, err := conformance.Run(context.Background(), p.start(t), conformance.Options{
 				Only: broken.only, Features: conformance.Features(), Timeout: brokenTimeout, Now: time.Now,
 			})
@@ -248,13 +265,13 @@ func placedWith(key, other string) func(*si.AllocationResponse) {
 func TestSelect_FeaturesAreNamed(t *testing.T) {
 	promised, skipped, err := conformance.Select("")
 	assert.NilError(t, err)
-	assert.Assert(t, skipped > 4)
+	assert.Assert(t, len(skipped) > 4)
 	assert.Assert(t, !slices.ContainsFunc(promised, func(c conformance.Case) bool {
-		return c.Feature != "" || strings.HasPrefix(c.Name, "canopy/")
+		return c.Feature != "" || strings.HasPrefix(c.Name, "canopy/") || strings.HasPrefix(c.Name, "hints/")
 	}))
 	all, skipped, err := conformance.Select("", "canopy")
 	assert.NilError(t, err)
-	assert.Equal(t, skipped, 0)
+	assert.Equal(t, len(skipped), 0)
 	assert.Assert(t, len(all) > len(promised))
 	_, _, err = conformance.Select("canopy/*")
 	assert.Error(t, err, `the cases called "canopy/*" are about features that were not named`)
@@ -263,6 +280,20 @@ func TestSelect_FeaturesAreNamed(t *testing.T) {
 	for _, c := range promised { // another scheduler must not need to know the tags
 		assert.Assert(t, !strings.Contains(c.Text(), "canopy.scheduler/"), c.Name)
 	}
+}
+
+// A scheduler without the service of hints passes what the interface promises, and fails the cases of hints if it is
+// said to have them.
+func TestRun_WithoutHints(t *testing.T) {
+	p := &proxy{to: si.NewSchedulerClient(startServer(t))}
+	conn := p.start(t)
+	results, err := conformance.Run(context.Background(), conn,
+		conformance.Options{Only: "hints/replaced", Features: []string{"canopy"}, Timeout: answerTimeout, Now: time.Now})
+	assert.NilError(t, err)
+	assert.ErrorContains(t, results[0].Failure, "WaitingStates ends with Unimplemented")
+	_, err = conformance.Run(context.Background(), conn,
+		conformance.Options{Only: "hints/*", Timeout: answerTimeout, Now: time.Now})
+	assert.Error(t, err, `the cases called "hints/*" are about features that were not named`)
 }
 
 // Nothing is waited for on a stream that has ended.
@@ -302,29 +333,37 @@ func TestReport_Forms(t *testing.T) {
 	r := &conformance.Report{Address: "host:1", Results: []conformance.Result{
 		{Case: conformance.Case{Name: "asks/priority", Demand: "D.", Source: "S"}, Duration: 1500 * time.Millisecond},
 		{Case: conformance.Case{Name: "gangs/soft", Demand: "D.", Source: "S"}, Failure: errors.New("missing <x>")},
-	}}
+	}, Skipped: []conformance.Case{{Name: "hints/states", Demand: "D.", Source: "S", Feature: "canopy"}}}
 	text, err := json.Marshal(r)
 	assert.NilError(t, err)
-	assert.Equal(t, string(text), `{"address":"host:1","passed":1,"failed":1,"skipped":0,"cases":[`+
+	assert.Equal(t, string(text), `{"address":"host:1","passed":1,"failed":1,"skipped":1,"cases":[`+
 		`{"name":"asks/priority","demand":"D.","source":"S","passed":true,"seconds":1.5},`+
-		`{"name":"gangs/soft","demand":"D.","source":"S","passed":false,"failure":"missing \u003cx\u003e","seconds":0}]}`)
+		`{"name":"gangs/soft","demand":"D.","source":"S","passed":false,"failure":"missing \u003cx\u003e","seconds":0},`+
+		`{"name":"hints/states","demand":"D.","source":"S","feature":"canopy","passed":false,"seconds":0,`+
+		`"skipped":"not supported: the feature canopy was not named"}]}`)
 
 	var out bytes.Buffer
 	assert.NilError(t, r.WriteJUnit(&out))
 	var suite struct {
 		Tests    int `xml:"tests,attr"`
 		Failures int `xml:"failures,attr"`
+		Skipped  int `xml:"skipped,attr"`
 		Cases    []struct {
 			Class   string `xml:"classname,attr"`
 			Name    string `xml:"name,attr"`
 			Failure *struct {
 				Message string `xml:"message,attr"`
 			} `xml:"failure"`
+			Skipped *struct {
+				Message string `xml:"message,attr"`
+			} `xml:"skipped"`
 		} `xml:"testcase"`
 	}
 	assert.NilError(t, xml.Unmarshal(out.Bytes(), &suite))
-	assert.Equal(t, suite.Tests, 2)
+	assert.Equal(t, suite.Tests, 3)
 	assert.Equal(t, suite.Failures, 1)
+	assert.Equal(t, suite.Skipped, 1)
+	assert.Equal(t, suite.Cases[2].Skipped.Message, "not supported: the feature canopy was not named")
 	assert.Equal(t, suite.Cases[0].Class+" "+suite.Cases[0].Name, "conformance.asks priority")
 	assert.Assert(t, suite.Cases[0].Failure == nil)
 	assert.Equal(t, suite.Cases[1].Failure.Message, "missing <x>")

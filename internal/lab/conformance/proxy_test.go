@@ -10,12 +10,17 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"gotest.tools/v3/assert"
+
+	"github.com/canopy-scheduler/canopy/pkg/hints/canopyv1"
 )
 
 // proxy is a scheduler that passes everything on to another one, and changes the answers.
 type proxy struct {
 	si.UnimplementedSchedulerServer
+	canopyv1.UnimplementedHintsServer
 	to          si.SchedulerClient
+	toHints     canopyv1.HintsClient
+	states      func(*canopyv1.WaitingState)
 	nodes       func(*si.NodeResponse) // nil: the answers stay
 	apps        func(*si.ApplicationResponse)
 	allocations func(*si.AllocationResponse)
@@ -28,6 +33,9 @@ func (p *proxy) start(t *testing.T) *grpc.ClientConn {
 	assert.NilError(t, err)
 	server := grpc.NewServer()
 	si.RegisterSchedulerServer(server, p)
+	if p.toHints != nil {
+		canopyv1.RegisterHintsServer(server, p)
+	}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	t.Cleanup(func() {
@@ -67,6 +75,23 @@ func (p *proxy) UpdateAllocation(s si.Scheduler_UpdateAllocationServer) error {
 		return err
 	}
 	return relay(s, to, p.allocations)
+}
+
+func (p *proxy) WaitingStates(m *canopyv1.WaitingStatesRequest,
+	s grpc.ServerStreamingServer[canopyv1.WaitingStatesResponse]) error {
+	to, err := p.toHints.WaitingStates(s.Context(), m)
+	for err == nil {
+		var r *canopyv1.WaitingStatesResponse
+		if r, err = to.Recv(); err == nil {
+			for _, x := range r.WaitingStates {
+				if p.states != nil {
+					p.states(x)
+				}
+			}
+			err = s.Send(r)
+		}
+	}
+	return err
 }
 
 // relay passes messages on in both directions until one side ends.

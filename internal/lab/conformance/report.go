@@ -13,7 +13,7 @@ import (
 type Report struct {
 	Address string
 	Results []Result
-	Skipped int // cases of features that the endpoint is not said to have
+	Skipped []Case // of features that the endpoint is not said to have
 }
 
 // Failed returns how many cases failed.
@@ -35,6 +35,7 @@ type reportedCase struct {
 	Passed  bool    `json:"passed"`
 	Failure string  `json:"failure,omitempty"`
 	Seconds float64 `json:"seconds"`
+	Skipped string  `json:"skipped,omitempty"` // why it was not run
 }
 
 // MarshalJSON returns the report as an object with the figures and a list of the cases.
@@ -45,16 +46,30 @@ func (r *Report) MarshalJSON() ([]byte, error) {
 		Failed  int            `json:"failed"`
 		Skipped int            `json:"skipped"`
 		Cases   []reportedCase `json:"cases"`
-	}{r.Address, len(r.Results) - r.Failed(), r.Failed(), r.Skipped, []reportedCase{}}
+	}{r.Address, len(r.Results) - r.Failed(), r.Failed(), len(r.Skipped), []reportedCase{}}
 	for _, x := range r.Results {
-		c := reportedCase{x.Case.Name, x.Case.Demand, x.Case.Source, x.Case.Feature, x.Failure == nil, "",
-			x.Duration.Seconds()}
+		c := reported(x.Case)
+		c.Passed, c.Seconds = x.Failure == nil, x.Duration.Seconds()
 		if x.Failure != nil {
 			c.Failure = x.Failure.Error()
 		}
 		out.Cases = append(out.Cases, c)
 	}
+	for _, x := range r.Skipped {
+		c := reported(x)
+		c.Skipped = x.notSupported()
+		out.Cases = append(out.Cases, c)
+	}
 	return json.Marshal(out)
+}
+
+func reported(c Case) reportedCase {
+	return reportedCase{Name: c.Name, Demand: c.Demand, Source: c.Source, Feature: c.Feature}
+}
+
+// notSupported is why the case was not run.
+func (c *Case) notSupported() string {
+	return "not supported: the feature " + c.Feature + " was not named"
 }
 
 // The elements of a JUnit report, as CI systems read it.
@@ -64,6 +79,7 @@ type (
 		Name     string      `xml:"name,attr"`
 		Tests    int         `xml:"tests,attr"`
 		Failures int         `xml:"failures,attr"`
+		Skipped  int         `xml:"skipped,attr"`
 		Time     string      `xml:"time,attr"`
 		Cases    []junitCase `xml:"testcase"`
 	}
@@ -72,6 +88,10 @@ type (
 		Name    string        `xml:"name,attr"`
 		Time    string        `xml:"time,attr"`
 		Failure *junitFailure `xml:"failure"`
+		Skipped *junitSkipped `xml:"skipped"`
+	}
+	junitSkipped struct {
+		Message string `xml:"message,attr"`
 	}
 	junitFailure struct {
 		Message string `xml:"message,attr"`
@@ -81,14 +101,20 @@ type (
 
 // WriteJUnit writes the report in the form of JUnit.
 func (r *Report) WriteJUnit(out io.Writer) error {
-	suite := junitSuite{Name: "conformance", Tests: len(r.Results), Failures: r.Failed()}
+	suite := junitSuite{Name: "conformance", Tests: len(r.Results) + len(r.Skipped), Failures: r.Failed(),
+		Skipped: len(r.Skipped)}
 	var total time.Duration
 	for _, x := range r.Results {
 		total += x.Duration
-		c := junitCase{Class: "conformance." + path.Dir(x.Case.Name), Name: path.Base(x.Case.Name), Time: seconds(x.Duration)}
+		c := junitOf(x.Case, x.Duration)
 		if x.Failure != nil {
 			c.Failure = &junitFailure{x.Failure.Error(), x.Case.Demand + " (" + x.Case.Source + ")"}
 		}
+		suite.Cases = append(suite.Cases, c)
+	}
+	for _, x := range r.Skipped {
+		c := junitOf(x, 0)
+		c.Skipped = &junitSkipped{x.notSupported()}
 		suite.Cases = append(suite.Cases, c)
 	}
 	suite.Time = seconds(total)
@@ -102,6 +128,10 @@ func (r *Report) WriteJUnit(out io.Writer) error {
 	}
 	_, err := io.WriteString(out, "\n")
 	return err
+}
+
+func junitOf(c Case, took time.Duration) junitCase {
+	return junitCase{Class: "conformance." + path.Dir(c.Name), Name: path.Base(c.Name), Time: seconds(took)}
 }
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.3f", d.Seconds()) }

@@ -40,19 +40,19 @@ type Result struct {
 	Duration time.Duration
 }
 
-// Select returns the cases that only matches, without those of other features, and how many these are. A pattern that
-// is malformed or selects no case, and an unknown feature, are errors.
-func Select(only string, features ...string) (selected []Case, skipped int, err error) {
+// Select returns the cases that only matches, and apart those of other features. A pattern that is malformed or selects
+// no case, and an unknown feature, are errors.
+func Select(only string, features ...string) (selected, skipped []Case, err error) {
 	for _, f := range features {
 		if !slices.Contains(Features(), f) {
-			return nil, 0, fmt.Errorf("no feature is called %q: the features are %s", f, strings.Join(Features(), ", "))
+			return nil, nil, fmt.Errorf("no feature is called %q: the features are %s", f, strings.Join(Features(), ", "))
 		}
 	}
 	for _, c := range Cases() {
 		matched := only == ""
 		if !matched {
 			if matched, err = path.Match(only, c.Name); err != nil {
-				return nil, 0, fmt.Errorf("%q: %w", only, err)
+				return nil, nil, fmt.Errorf("%q: %w", only, err)
 			}
 		}
 		switch {
@@ -60,12 +60,12 @@ func Select(only string, features ...string) (selected []Case, skipped int, err 
 		case c.Feature == "" || slices.Contains(features, c.Feature):
 			selected = append(selected, c)
 		default:
-			skipped++
+			skipped = append(skipped, c)
 		}
 	}
 	switch {
-	case len(selected)+skipped == 0:
-		return nil, 0, fmt.Errorf("no case is called %q", only)
+	case len(selected)+len(skipped) == 0:
+		return nil, nil, fmt.Errorf("no case is called %q", only)
 	case len(selected) == 0:
 		return nil, skipped, fmt.Errorf("the cases called %q are about features that were not named", only)
 	}
@@ -168,9 +168,12 @@ func (p *player) play(ctx context.Context, s step) error {
 	case sendLegacy:
 		return p.sent(ctx, s.method, p.sendLegacyAsks(s.body))
 	case send:
-		if s.method == register {
+		switch s.method {
+		case register:
 			p.register = p.call(ctx, s.body)
 			return nil
+		case waitingStates:
+			return p.openHints(s.body)
 		}
 		return p.sent(ctx, s.method, p.sendOn(s.method, s.body))
 	case receiveCode:
