@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -171,6 +172,7 @@ func TestServe_StartToStop(t *testing.T) {
 	assert.Equal(t, code, http.StatusOK)
 	assert.Equal(t, s.healthOf(""), healthpb.HealthCheckResponse_SERVING)
 	assert.Equal(t, s.healthOf("si.v1.Scheduler"), healthpb.HealthCheckResponse_SERVING)
+	assert.Equal(t, s.healthOf("canopy.v1.Hints"), healthpb.HealthCheckResponse_SERVING)
 
 	nodes := s.openStream()
 	request := &healthpb.HealthCheckRequest{Service: "si.v1.Scheduler"}
@@ -249,6 +251,29 @@ func TestServe_ExampleShim(t *testing.T) {
 		ignored := strings.Contains(p.logs.String(), "is ignored: a file was given")
 		assert.Equal(t, ignored, extra != nil, p.logs.String())
 	}
+}
+
+// The example shim prints why an ask waits, which it learns by the service of hints.
+func TestServe_ExampleShimPrintsWhyAnAskWaits(t *testing.T) {
+	program, shim := buildProgram(t), buildShim(t, "shim-go")
+	file := writeTempFile(t, "small.yaml",
+		"partitions: [{queues: [{name: root, submitacl: '*', queues: [{name: batch, resources: {max: {vcore: 3}}}]}]}]\n")
+	p := startProgram(t, program, "serve", "--grpc-address", "127.0.0.1:0", "--http-address", "127.0.0.1:0",
+		"--config", file)
+	c := exec.Command(shim, "--address", connect(t, p.ready).conn.Target())
+	out, err := c.StdoutPipe()
+	assert.NilError(t, err)
+	assert.NilError(t, c.Start())
+	printed := bufio.NewScanner(out)
+	var last string
+	for !strings.HasPrefix(last, "waiting: ") && printed.Scan() {
+		last = printed.Text()
+	}
+	assert.NilError(t, c.Process.Kill())
+	assert.ErrorContains(t, c.Wait(), "killed")
+	assert.Equal(t, last, "waiting: hello-3 STATE_SKIPPED noQueueHeadroom: "+
+		"queue root.batch has vcore 0 of 3 left, and it asks for vcore 1")
+	p.stop()
 }
 
 // The shim is built with the published scheduler interface 1.5.0, and ends with 0 only if every answer is as that

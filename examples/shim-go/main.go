@@ -1,6 +1,6 @@
 // Command shim-go is a minimal resource manager: it registers two nodes, submits an application with
-// some asks, prints the allocations, releases them, and ends. It uses only the scheduler interface and
-// gRPC.
+// some asks, prints the allocations and why asks wait, releases them, and ends. It uses only the
+// scheduler interface, gRPC and, if the scheduler has it, the service of hints.
 package main
 
 import (
@@ -11,12 +11,17 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+
+	"github.com/canopy-scheduler/canopy/examples/shim-go/canopyv1"
 )
 
 //go:embed queues.yaml
@@ -94,6 +99,11 @@ func run(ctx context.Context, address string, options []grpc.DialOption) error {
 	if err != nil {
 		return fmt.Errorf("register: %w", err)
 	}
+	hints, stop := context.WithCancel(ctx)
+	var printing sync.WaitGroup
+	printing.Go(func() { printWaiting(hints, conn) })
+	defer printing.Wait()
+	defer stop()
 	if err := addNodes(ctx, client); err != nil {
 		return fmt.Errorf("nodes: %w", err)
 	}
@@ -104,6 +114,25 @@ func run(ctx context.Context, address string, options []grpc.DialOption) error {
 		return fmt.Errorf("allocations: %w", err)
 	}
 	return nil
+}
+
+// printWaiting prints why asks wait, until ctx ends. The scheduler interface has no message for it:
+// the service is Canopy's own, and a shim goes on without it where it is not implemented.
+func printWaiting(ctx context.Context, conn grpc.ClientConnInterface) {
+	request := &canopyv1.WaitingStatesRequest{RmId: rmID, Explain: true}
+	stream, err := canopyv1.NewHintsClient(conn).WaitingStates(ctx, request)
+	for err == nil {
+		var answer *canopyv1.WaitingStatesResponse
+		answer, err = stream.Recv()
+		for _, x := range answer.GetWaitingStates() {
+			if x.Message != "" { // the state itself has come before
+				fmt.Printf("waiting: %s %s %s: %s\n", x.AllocationKey, x.State, x.Reason, x.Message)
+			}
+		}
+	}
+	if code := status.Code(err); code != codes.Unimplemented && code != codes.Canceled {
+		fmt.Fprintln(os.Stderr, "shim-go: no more hints:", err)
+	}
 }
 
 // amounts are 1000ths of a core and bytes.
