@@ -21,6 +21,7 @@ const (
 	QuotaSettleProperty          = "quota.percent.settle"
 	BackoffProperty              = "application.unschedasks.backoff"
 	ExistingLeavesProperty       = "childtemplate.existing"
+	AgeingProperty               = "priority.ageing"
 	RunTimeDefaultProperty       = "runtime.default"
 	RunTimeMaxProperty           = "runtime.max"
 	RunTimeEnforceProperty       = "runtime.enforce"
@@ -34,6 +35,7 @@ type Settings struct {
 	PrioritySort            policies.PrioritySort
 	PriorityPolicy          policies.PriorityPolicy
 	PriorityOffset          int32
+	Ageing                  policies.Ageing // of the applications of a leaf that wait for their first allocation
 	PreemptionPolicy        policies.PreemptionPolicy
 	PreemptionGuarantee     policies.PreemptionGuarantee
 	PriorityPreemption      policies.PriorityPreemption
@@ -111,6 +113,10 @@ var properties = []Property{
 			n, err := strconv.ParseInt(text, 10, 32)
 			return int32(n), err == nil
 		}),
+	scalar(Property{Name: AgeingProperty, Default: "off", Words: []string{"10 per 10m up to 100", "off"},
+		Sentence: "How the priority of an application of the leaf that has no allocation rises while it waits.",
+		Accepted: "N per DURATION up to N, such as 10 per 10m up to 100, or off"},
+		func(s *Settings) *policies.Ageing { return &s.Ageing }, policies.ParseAgeing),
 	word(Property{Name: "preemption.policy", Inherited: policies.PreemptDisabled.String(),
 		Sentence: "Where asks of the queue find victims; disabled: its allocations are no victims."},
 		func(s *Settings) *policies.PreemptionPolicy { return &s.PreemptionPolicy },

@@ -31,6 +31,7 @@ const (
 type Member struct {
 	Name     string `json:"name"`
 	Priority int32  `json:"priority"`
+	RaisedBy int32  `json:"raisedBy,omitempty"` // part of the priority of an application: it has waited for as long
 	// the fair share of a queue; of an application in a Fair leaf its largest share, or usage without a guarantee
 	Share     float64           `json:"share"`
 	Submitted objects.Timestamp `json:"submitted,omitzero"` // of an application, or when an ask was created
@@ -122,7 +123,8 @@ func applicationLevel(a *objects.Application) Rank {
 
 func applicationMember(a *objects.Application) Member {
 	key := a.OrderKey()
-	m := Member{Name: key.ID, Priority: key.Priority.Number(), Submitted: objects.TimestampOf(a.Submitted())}
+	m := Member{Name: key.ID, Priority: key.Priority.Number(), RaisedBy: a.Aged(),
+		Submitted: objects.TimestampOf(a.Submitted())}
 	if len(key.Shares) > 0 {
 		m.Share = key.Shares[0].Float()
 	}

@@ -3,14 +3,19 @@ package explain_test
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/internal/testing/randomrun"
 	"github.com/canopy-scheduler/canopy/internal/testing/testscale"
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/explain"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/resources"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
 // The rank of an ask is what sorting the members of each level again says, and what is listed ahead comes first by the
@@ -76,4 +81,38 @@ func assertAhead(t *testing.T, l explain.Rank, ahead explain.Ahead) {
 	case policies.ByName:
 		assert.Assert(t, ahead.Name < l.Member.Name, "%+v", l)
 	}
+}
+
+// An application that has waited is ahead by the priority that it was raised to, and the rank says by how much it was.
+func TestRanks_ApplicationsThatWereRaised(t *testing.T) {
+	conf, problems := queuesyaml.Load([]byte(`
+partitions:
+  - name: default
+    queues:
+      - name: root
+        submitacl: '*'
+        queues: [{name: a, properties: {priority.ageing: 10 per 1m up to 100}}]
+`))
+	assert.Assert(t, conf != nil, "%v", problems)
+	start := time.Unix(1_000_000_000, 0)
+	core := scheduler.New(conf.Partitions[0], nil)
+	submit := func(at time.Time, app objects.AppID, priority int32) {
+		core.Step(at, scheduler.AddApplication{App: app, Queue: "root.a", User: security.User{Name: "u"}})
+		core.Step(at, scheduler.SubmitAsk{Ask: &objects.Ask{Key: objects.AllocationKey(app), App: app, Priority: priority,
+			Amounts: resources.FromMap(map[string]resources.Quantity{"vcore": 1})}})
+	}
+	now := start.Add(3 * time.Minute)
+	submit(start, "old", 0)
+	submit(now, "young", 20)
+	core.Schedule(now, 1)
+	e := core.Explain("young", now)
+	apps := e.Ranks[len(e.Ranks)-2]
+	assert.Equal(t, apps.Kind, explain.Applications)
+	assert.Equal(t, apps.Member.Priority, int32(20))
+	assert.Equal(t, apps.Member.RaisedBy, int32(0))
+	assert.Equal(t, len(apps.First), 1)
+	first := apps.First[0]
+	assert.Equal(t, first.By, policies.ByPriority)
+	assert.Equal(t, first.Priority, int32(30))
+	assert.Equal(t, first.RaisedBy, int32(30))
 }

@@ -25,6 +25,7 @@ type Application struct {
 	boundCount       int32       // number of allocations
 	listIndex        int32       // in objectLists.apps
 	groupPriority    int32       // of its victim groups, if hasGroupPriority (PRE-51)
+	raised           int32       // see RaisePriority
 	hasGroupPriority bool
 	state            lifecycle.State
 	rampedUp         bool  // for StateAware leaves (ORD-33)
@@ -90,6 +91,31 @@ func (a *Application) StateLog() []lifecycle.Change { return a.log }
 // Submitted returns when the application was submitted or, if earlier, its oldest ask was created
 // (ORD-28).
 func (a *Application) Submitted() time.Time { return time.Unix(0, a.key.Submitted).UTC() }
+
+// RaisePriority sets what an application that has no allocation counts for in selection order above its priority, at
+// least 0. It ends with the first allocation (PRI-50).
+func RaisePriority(p *Partition, a *Application, by int32) {
+	a.raised = by
+	p.reindex(a)
+	p.journal.post(Change{Kind: AgedChanged, App: a})
+}
+
+// Raised returns what RaisePriority has set.
+func (a *Application) Raised() int32 { return a.raised }
+
+// Aged returns what a counts for in selection order above its priority: Raised, or 0 if it has an allocation (PRI-50).
+func (a *Application) Aged() int32 {
+	if a.boundCount > 0 {
+		return 0
+	}
+	return a.raised
+}
+
+// BoundCount returns how many allocations a has, with placeholders.
+func (a *Application) BoundCount() int { return int(a.boundCount) }
+
+// EverAllocated reports whether a has or had an allocation, as far as this partition knows.
+func (a *Application) EverAllocated() bool { return a.allocationsMade > 0 }
 
 // AskMaxPriority is the highest priority of the pending asks.
 func (a *Application) AskMaxPriority() policies.CurrentPriority { return a.priority.Max() }
@@ -193,7 +219,7 @@ func (p *Partition) removePending(x *Allocation) {
 
 // rekey updates the sort key of a after a quantity changed.
 func (a *Application) rekey() {
-	a.key.Priority = a.priority.Max()
+	a.key.Priority = a.priority.Max().Raised(a.Aged())
 	a.key.Started = a.allocationsMade > 0
 	if a.queue.policy.sort != policies.Fair {
 		return

@@ -192,7 +192,7 @@ func (c *recount) checkTotals(a *Application, t *totals) error {
 	case inGroups != t.asks || int(a.pendingCount) != inGroups || int(a.boundCount) != t.bound:
 		return fmt.Errorf("application %s counts %d asks, %d in ask groups, and %d allocations; it has %d and %d",
 			a.ID(), a.pendingCount, inGroups, a.boundCount, t.asks, t.bound)
-	case a.AskMaxPriority() != t.top || a.key.Priority != t.top:
+	case a.AskMaxPriority() != t.top || a.key.Priority != t.top.Raised(a.Aged()):
 		return fmt.Errorf("application %s has priority %v; the highest of its asks is %v", a.ID(), a.key.Priority, t.top)
 	case !a.quota.CheckRunning(a.runs()):
 		return fmt.Errorf("application %s is in state %s, which differs from the counts of running applications", a.ID(),
@@ -232,7 +232,7 @@ func (c *recount) checkQueue(q *Queue, t *queueTotals) error {
 	var top policies.CurrentPriority
 	children, apps, starting := 0, 0, 0
 	for _, a := range q.byID {
-		if p := a.AskMaxPriority(); p.Compare(top) > 0 {
+		if p := a.AskMaxPriority().Raised(a.Aged()); p.Compare(top) > 0 {
 			top = p
 		}
 		apps += boolToInt(a.entry.Indexed())

@@ -101,7 +101,7 @@ func (a *Application) mustStartBefore(priority int32) *Application {
 	key, priorities := a.key, policies.PriorityCounter{}
 	priorities.Add(a.priority.Max())
 	priorities.Add(policies.Pending(priority))
-	key.Priority = priorities.Max()
+	key.Priority = priorities.Max().Raised(a.Aged())
 	if policies.CompareStateAware(&key, &first.key, a.queue.policy.prioritySort) < 0 {
 		return nil
 	}

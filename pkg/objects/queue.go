@@ -134,6 +134,9 @@ func (q *Queue) Draining() bool { return q.draining }
 // Settings are the properties of q, inherited ones included.
 func (q *Queue) Settings() configs.Settings { return q.conf.Settings }
 
+// Ageing says how the applications of q rise that wait for their first allocation.
+func (q *Queue) Ageing() policies.Ageing { return q.conf.Settings.Ageing }
+
 // RunTime bounds how long the allocations of q run. It is read for every placement. Read-only.
 func (q *Queue) RunTime() *configs.RunTime { return &q.conf.Settings.RunTime }
 

@@ -46,6 +46,15 @@ func (c CurrentPriority) String() string {
 	return strconv.Itoa(int(c.Value))
 }
 
+// Raised returns c with a number that is at least 0 added, which saturates at the largest int32. If nothing is pending,
+// nothing is pending.
+func (c CurrentPriority) Raised(by int32) CurrentPriority {
+	if !c.Pending {
+		return c
+	}
+	return Pending(int32(min(int64(c.Value)+int64(by), math.MaxInt32)))
+}
+
 // PriorityPolicy says how a queue exposes the priorities below it to its parent (property priority.policy).
 type PriorityPolicy uint8
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/ageing"
 	"github.com/canopy-scheduler/canopy/pkg/backfill"
 	"github.com/canopy-scheduler/canopy/pkg/clusterquota"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
@@ -43,6 +44,7 @@ type Core struct {
 	preemption   *preemption.Engine
 	reservations *reservation.Engine
 	runTimes     *runtimes.Engine
+	ageing       *ageing.Engine
 	backfill     *backfill.Engine
 	gangs        *gangscheduling.Gangs
 	nodes        *nodeselection.Nodes
@@ -79,6 +81,7 @@ func NewWith(conf configs.Partition, oracle *objects.Oracle, opt objects.Options
 	c.preemption = preemption.New(c.part, opt, engineHost{nodeHost{c}})
 	c.reservations = reservation.New(c.part, reservationHost{nodeHost{c}})
 	c.runTimes = runtimes.New(c.part)
+	c.ageing = ageing.New(c.part)
 	c.backfill = backfill.New(c.part, c.runTimes, backfillHost{nodeHost{c}})
 	c.watch()
 	c.SetOracle(oracle)
@@ -165,7 +168,7 @@ func (c *Core) NextDeadline() (time.Time, bool) {
 		return t, ok // Schedule serves the other deadlines, and decides nothing now
 	}
 	for _, next := range [...]func() (time.Time, bool){c.preemption.NextDeadline, c.reservations.NextDeadline,
-		c.runTimes.NextDeadline} {
+		c.runTimes.NextDeadline, c.ageing.NextDeadline} {
 		if at, due := next(); due && (!ok || at.Before(t)) {
 			t, ok = at, true
 		}
@@ -178,7 +181,7 @@ func (c *Core) NextDeadline() (time.Time, bool) {
 
 // Check verifies that the accounting is consistent, and that what preemption keeps agrees with it.
 func (c *Core) Check() error {
-	return errors.Join(c.part.Check(), c.preemption.Check(), c.runTimes.Check())
+	return errors.Join(c.part.Check(), c.preemption.Check(), c.runTimes.Check(), c.ageing.Check())
 }
 
 // Partition is the state. It may be read only while neither Step nor Schedule runs.
@@ -194,6 +197,7 @@ func (c *Core) serveDeadlines(now time.Time) {
 	}
 	c.emitStateChanges()
 	c.runTimes.Advance(now)
+	c.ageing.Advance(now)
 	c.preemption.ServeDeadlines(now)
 	c.waiting.serveDeadline(now)
 	c.reservations.ServeDeadlines(now)
@@ -207,6 +211,7 @@ func (c *Core) serveDeadlines(now time.Time) {
 // finishStep updates the state that NextDeadline depends on.
 func (c *Core) finishStep(now time.Time) {
 	c.runTimes.Refresh()
+	c.ageing.Refresh()
 	c.emitOvercommitted()
 	c.preemption.FinishStep(now)
 }
@@ -257,6 +262,7 @@ func (c *Core) apply(now time.Time, cmd Command) {
 		c.preemption.Reset(c.part, now)
 		c.reservations.Reset(c.part)
 		c.runTimes.Reset(c.part)
+		c.ageing.Reset(c.part)
 		c.backfill.Reset(c.part)
 		c.watch()
 		c.emit(PartitionReset(m))

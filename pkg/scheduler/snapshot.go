@@ -101,7 +101,8 @@ type ApplicationView struct {
 	Moved        *objects.Moved // by an operator; nil: it is where it was placed
 	StateLog     []lifecycle.Change
 	Submitted    time.Time
-	Priority     policies.CurrentPriority
+	Priority     policies.CurrentPriority // of its pending asks
+	Raised       int32                    // above that, in selection order, because it has waited
 	Pending      resources.Amounts
 	Allocated    resources.Amounts // without placeholders
 	Placeholders resources.Amounts

@@ -126,7 +126,7 @@ func viewApplication(p *objects.Partition, a *objects.Application,
 	v := &ApplicationView{
 		ID: a.ID(), User: a.User(), LimitGroup: a.LimitGroup(), Tags: a.Tags(), State: a.State(), OnHold: a.OnHold(),
 		Moved: objects.LastMove(p, a), StateLog: slices.Clone(a.StateLog()),
-		Submitted: a.Submitted(), Priority: a.AskMaxPriority(), Pending: p.Amounts(a.Pending()),
+		Submitted: a.Submitted(), Priority: a.AskMaxPriority(), Raised: a.Aged(), Pending: p.Amounts(a.Pending()),
 		Allocated: p.Amounts(a.Allocated()), Placeholders: p.Amounts(a.Placeholders()), Peak: p.Peak(a),
 		UsageHistory: a.UsageHistory(), Allocations: allocations,
 		Reservations: keysOf(p.Reservations().AsksOf(a)),

@@ -35,8 +35,8 @@ var boxes = []box{
 		"pkg/refusals", "pkg/registry", "pkg/resources", "pkg/security", "pkg/topology",
 	}},
 	{name: "core", pure: true,
-		trees: []string{"pkg/backfill", "pkg/clusterquota", "pkg/explain", "pkg/gangscheduling", "pkg/nodeselection",
-			"pkg/objects", "pkg/preemption", "pkg/reservation", "pkg/runtimes", "pkg/scheduler"}},
+		trees: []string{"pkg/ageing", "pkg/backfill", "pkg/clusterquota", "pkg/explain", "pkg/gangscheduling",
+			"pkg/nodeselection", "pkg/objects", "pkg/preemption", "pkg/reservation", "pkg/runtimes", "pkg/scheduler"}},
 	{name: "process", trees: []string{
 		"internal/ha", "internal/server", "pkg/canopy", "pkg/hints", "pkg/metrics", "pkg/rmproxy", "pkg/webservice",
 	}},

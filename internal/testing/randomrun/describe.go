@@ -140,6 +140,9 @@ func describeQueue(q *configs.Queue, indent string) string {
 	if q.MinRuntime > 0 {
 		s += fmt.Sprintf(", minimum run time %s, strict %t", q.MinRuntime, q.MinRuntimeStrict)
 	}
+	if q.Ageing.By > 0 {
+		s += fmt.Sprintf(", ageing %s", q.Ageing)
+	}
 	s += "\n"
 	for i := range q.Children {
 		s += describeQueue(&q.Children[i], indent+"\t")

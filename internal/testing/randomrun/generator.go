@@ -101,6 +101,7 @@ func GenerateRun(source rand.Source, steps int) Run {
 	s.addOperations(source)
 	s.addRefusals(source)
 	s.addRunTimes()
+	s.addAgeing()
 	s.addPreemption()
 	s.addPercents()
 	return s

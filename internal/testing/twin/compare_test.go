@@ -110,6 +110,7 @@ func (d *comparison) apps(q *queue, views persistent.List[scheduler.ApplicationV
 		same(d, name, "on hold", d.t.held[a.id], v.OnHold)
 		same(d, name, "submitted", a.submitted, v.Submitted)
 		same(d, name, "priority", d.c.priority(a), v.Priority)
+		same(d, name, "raised", a.raised, v.Raised)
 		sameAmounts(d, name, "pending", h.pending, v.Pending)
 		sameAmounts(d, name, "allocated", h.allocated, v.Allocated)
 		sameAmounts(d, name, "placeholders", h.placeholders, v.Placeholders)

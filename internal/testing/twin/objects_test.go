@@ -68,6 +68,8 @@ type app struct {
 	waits           bool              // its members wait to be placed together
 	cancelled       bool              // an operator has cancelled it
 	moved           bool              // an operator has moved it to its leaf
+	raised          int32             // by ageing
+	waitsSince      time.Time         // without an allocation; zero: it does not wait
 }
 
 // allocation is an ask or, once it has a node, an allocation.

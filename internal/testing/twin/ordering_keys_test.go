@@ -24,7 +24,7 @@ func (t *Twin) exposedPriority(c *totals, q *queue) policies.CurrentPriority {
 	}
 	for _, a := range t.apps {
 		if a.leaf == q.path {
-			top = higherPriority(top, c.priority(a))
+			top = higherPriority(top, t.selectionPriority(c, a))
 		}
 	}
 	if !top.Pending || q == t.root {
@@ -88,8 +88,8 @@ func (t *Twin) fairMax(c *totals, q *queue) map[string]resources.Quantity {
 // appKey returns the sort key of the applications of a leaf.
 func (t *Twin) appKey(c *totals, a *app) policies.AppKey {
 	return policies.AppKey{
-		ID: string(a.id), Priority: c.priority(a), Submitted: a.submitted.UnixNano(), Shares: t.shares(c, a),
-		Started: a.allocationsMade > 0,
+		ID: string(a.id), Priority: t.selectionPriority(c, a), Submitted: a.submitted.UnixNano(),
+		Shares: t.shares(c, a), Started: a.allocationsMade > 0,
 	}
 }
 

@@ -109,6 +109,7 @@ func (t *Twin) runsUntil(w *allocation) time.Time {
 // updateRunTimes sets when allocations are released whose bound or grace is another one than before. The grace begins
 // now at the earliest.
 func (t *Twin) updateRunTimes() {
+	t.updateWaits()
 	for _, w := range t.allocations {
 		conf, bound := configs.RunTime{}, time.Duration(0)
 		if w.node != "" {

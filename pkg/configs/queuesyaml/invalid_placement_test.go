@@ -212,6 +212,20 @@ func badProperties() []badDocument {
           «quota-delay»quota.preemption.delay: 5m
       parent: true
 `},
+		{"priority.ageing", rootHead + `
+    queues:
+    - name: a
+      properties: {priority.ageing: 10 per 10m up to 100}
+    - name: b
+      properties: {priority.ageing: «property-value»10 per 10m up to 9}
+    - name: c
+      properties: {«property-unused»priority.ageing: 1 per 1s up to 1}
+      childtemplate: {properties: {priority.ageing: 1 per 1s up to 1}}
+      parent: true
+    - name: d
+      properties: {priority.ageing: off}
+      queues: [{name: e, properties: {priority.ageing: «property-value»1 per 1ms up to 1}}]
+`},
 		{"preemption.priority where priority is disabled", `
 partitions:
 - priority: disabled
@@ -221,7 +235,7 @@ partitions:
     properties: {«priority-off»preemption.priority: fence}
     queues:
     - name: a
-      properties: {preemption.priority: disabled}
+      properties: {preemption.priority: disabled, «priority-off»priority.ageing: 1 per 1s up to 1}
 - name: b
   priority: enabled
   queues: [{name: root, submitacl: '*', properties: {preemption.priority: leaf}}]

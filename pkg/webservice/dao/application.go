@@ -26,6 +26,7 @@ type Application struct {
 	RejectedMessage    string           `json:"rejectedMessage,omitempty"`
 	StateLog           []State          `json:"stateLog,omitempty"`
 	MaxRequestPriority int32            `json:"maxRequestPriority,omitempty"`
+	RaisedBy           int32            `json:"raisedBy,omitempty"`  // above that, in selection order, while it waits
 	StartTime          int64            `json:"startTime,omitempty"` // milliseconds
 	ResourceHistory    UsageHistory     `json:"resourceHistory"`
 	PlaceholderData    []TaskGroup      `json:"placeholderData,omitempty"`
@@ -69,6 +70,7 @@ func NewApplication(partition string, queue objects.QueuePath, a *scheduler.Appl
 		QueueName:          string(queue),
 		UsedResource:       QuantitiesOf(a.Allocated.All()),
 		MaxUsedResource:    QuantitiesOf(a.Peak.All()),
+		RaisedBy:           a.Raised,
 		PendingResource:    QuantitiesOf(a.Pending.All()),
 		SubmissionTime:     Nanos(a.Submitted),
 		ApplicationState:   a.State.String(),

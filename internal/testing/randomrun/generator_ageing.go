@@ -1,0 +1,48 @@
+package randomrun
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+)
+
+// One run in ageingRuns has applications that age.
+const ageingRuns = 3
+
+// addAgeing has the applications of some queues age, in some runs. All depends on the names alone: the rest of the run
+// stays the same.
+func (s *Run) addAgeing() {
+	if !independentGenerator(fmt.Sprint("ageing ", len(s.Steps), describePartition(s.Partition))).OneIn(ageingRuns) {
+		return
+	}
+	ageQueues(&s.Partition.Root, "", 0)
+	for i := range s.Steps {
+		if c, ok := s.Steps[i].Command.(scheduler.UseConfig); ok {
+			c.Prepared = nil
+			ageQueues(&c.Partition.Root, "", i)
+			s.Steps[i].Command = c
+		}
+	}
+}
+
+// ageQueues sets the ageing of q, of its child template, and of the queues below it, whose list it copies.
+func ageQueues(q *configs.Queue, path string, version int) {
+	path += "." + q.Name
+	g := independentGenerator(fmt.Sprint("ageing of ", path, " ", version))
+	q.Ageing = Pick(g, policies.Ageing{}, policies.Ageing{By: 1, Every: time.Second, UpTo: 3},
+		policies.Ageing{By: 7, Every: 10 * time.Second, UpTo: 100}, policies.Ageing{By: 1 << 30, Every: 3 * time.Second,
+			UpTo: 1<<31 - 1})
+	if q.ChildTemplate != nil {
+		template := *q.ChildTemplate
+		template.Ageing = q.Ageing
+		q.ChildTemplate = &template
+	}
+	q.Children = slices.Clone(q.Children)
+	for i := range q.Children {
+		ageQueues(&q.Children[i], path, version)
+	}
+}
