@@ -3,7 +3,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build run demo tour test test-full test-tools test-kubernetes test-etcd test-ha test-ha-short soak kubernetes test-yunikorn-core test-shim test-deploy test-web test-yunikorn-web e2e e2e-own versus-kubernetes lint-shell race test-ldap test-prometheus check nightly lint golden fuzz twin mutants bench versus versus-test versus-kube-scheduler test-kube-scheduler conformance example example-js example-python example-kubernetes dist test-dist tools testrun proto
+.PHONY: help build run demo tour test test-full test-tools test-kubernetes test-etcd test-ha test-ha-short soak kubernetes test-yunikorn-core test-shim test-deploy test-web test-yunikorn-web e2e e2e-own e2e-autoscaler versus-kubernetes lint-shell race test-ldap test-prometheus check nightly lint golden fuzz twin mutants bench versus versus-test versus-kube-scheduler test-kube-scheduler conformance example example-js example-python example-kubernetes dist test-dist tools testrun proto
 
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 FUZZTIME ?= 20s
@@ -151,12 +151,16 @@ soak: build ## record a server that is driven at full speed for SOAK, and replay
 
 # Suites of the shim, by default all of kubernetes/cluster/suites.txt; CORE is canopy, original or both.
 SUITES ?=
+AUTOSCALER ?=
 CORE   ?= canopy
 JOBS   ?= 4
 
 e2e: ## run the shim's end-to-end suites SUITES on fake nodes with CORE (canopy, original, both), and without SUITES e2e-own, too: an hour, needs root
 	kubernetes/cluster/e2e.sh --core $(CORE) --jobs $(JOBS) $(SUITES)
 	$(if $(SUITES),,kubernetes/cluster/own.sh)
+
+e2e-autoscaler: ## run the shim with CORE beside Karpenter, which adds and removes fake nodes: 15 minutes, needs root; flags in AUTOSCALER, such as --measure
+	kubernetes/cluster/autoscaler.sh --core $(CORE) $(AUTOSCALER)
 
 e2e-own: ## run Canopy's own end-to-end tests on fake nodes, of both shims: 20 minutes, needs root
 	kubernetes/cluster/own.sh
