@@ -252,7 +252,7 @@ example-python: ## run the shim in Python against a server that is killed; root 
 	go test -tags shims -count=1 -run 'ExampleShims.*/python' ./cmd/core
 
 example-kubernetes: build ## run the shim for Kubernetes between a fake cluster and a server that is killed: many downloads
-	cd examples/shim-kubernetes && go vet ./... && CANOPY_PROGRAM=$(CURDIR)/bin/canopy go test -race -count=1 -timeout 5m ./...
+	cd kubernetes/shim-grpc && go vet ./... && CANOPY_PROGRAM=$(CURDIR)/bin/canopy go test -race -count=1 -timeout 5m ./...
 
 test-prometheus: ## run the alert rules and the queries of the dashboard against a real Prometheus, which root gets installed
 	$(call need,command -v promtool && command -v prometheus,prometheus)

@@ -6,7 +6,7 @@
 #   canopy          the shim with Canopy as its core        (make kubernetes), or the program that CANOPY_SCHEDULER names
 #   admission       the shim's admission controller         (kubernetes/original)
 #   karpenter       Karpenter, with its provider of fake nodes
-#   own             the tests of own.sh, the programs of versus.sh (own), canopy, and the shim of examples/shim-kubernetes
+#   own             the tests of own.sh, the programs of versus.sh (own), canopy, and the shim of kubernetes/shim-grpc
 #   report          the program that makes tables of results (tools/e2ereport)
 #   SUITE           a suite of the shim: a directory of its test/e2e, like basic_scheduling
 #
@@ -91,7 +91,7 @@ for part; do
       go test -C "$here/own" -c -o "$work/suites/own.test" .
       go build -C "$here/own" -buildvcs=false -o "$work/bin/" ./load ./share
       go build -C "$repository" -buildvcs=false -o "$work/bin/canopy" ./cmd/core
-      go build -C "$repository/examples/shim-kubernetes" -buildvcs=false -o "$work/bin/shim-kubernetes" .
+      go build -C "$repository/kubernetes/shim-grpc" -buildvcs=false -o "$work/bin/shim-grpc" .
       ;;
     report) go build -C "$repository/tools" -buildvcs=false -o "$work/bin/e2ereport" ./e2ereport ;;
     *) suite "$part" ;;

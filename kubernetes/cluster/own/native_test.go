@@ -16,10 +16,10 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 )
 
-// envManifest is the file that has the roles of examples/shim-kubernetes.
+// envManifest is the file that has the roles of kubernetes/shim-grpc.
 const envManifest = "CANOPY_SHIM_MANIFEST"
 
-// native is canopy serve and examples/shim-kubernetes, two processes that schedule beside YuniKorn's shim.
+// native is canopy serve and kubernetes/shim-grpc, two processes that schedule beside YuniKorn's shim.
 type native struct {
 	*cluster
 	server, shim *process
@@ -66,7 +66,7 @@ func (p *process) restart() {
 	p.start()
 }
 
-// both are the shim of YuniKorn with Canopy inside, and that of examples/shim-kubernetes.
+// both are the shim of YuniKorn with Canopy inside, and that of kubernetes/shim-grpc.
 func both(t *testing.T, name, queues string, test func(t *testing.T, c *cluster, namespace string)) {
 	t.Helper()
 	t.Run("YuniKorn", func(t *testing.T) { test(t, connectWith(t, name+"-yunikorn", queues), name+"-yunikorn") })
@@ -91,7 +91,7 @@ func startNativeWith(t *testing.T, namespace, queues string) *native {
 	n.server = startProcess(t, filepath.Join(logs, "native-server.log"), filepath.Join(programs, "canopy"), "serve",
 		"--config", config,
 		"--grpc-address", "127.0.0.1:3333", "--http-address", n.address)
-	n.shim = startProcess(t, filepath.Join(logs, "native-shim.log"), filepath.Join(programs, "shim-kubernetes"),
+	n.shim = startProcess(t, filepath.Join(logs, "native-shim.log"), filepath.Join(programs, "shim-grpc"),
 		"--address", "127.0.0.1:3333", "--kubeconfig", n.kubeconfig())
 	n.knowsNodes()
 	return n

@@ -1,4 +1,4 @@
-// Command shim-kubernetes schedules the pods of a Kubernetes cluster that name it as their scheduler. It watches pods,
+// Command shim-grpc schedules the pods of a Kubernetes cluster that name it as their scheduler. It watches pods,
 // nodes and priority classes, speaks the scheduler interface over gRPC, and binds and deletes pods as the scheduler
 // says.
 //
@@ -67,7 +67,7 @@ func main() {
 		return run(ctx, s, client, si.NewSchedulerClient(conn))
 	}()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "shim-kubernetes:", err)
+		fmt.Fprintln(os.Stderr, "shim-grpc:", err)
 		os.Exit(1)
 	}
 }
