@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	v1 "k8s.io/api/core/v1"
@@ -19,9 +20,7 @@ func (s *session) onNodes(ctx context.Context, m *si.NodeResponse) {
 		}
 		n.accepted = true
 		if s.live {
-			for _, p := range s.podsOf(byNode, a.NodeID) {
-				s.reconcilePod(ctx, nameOf(p))
-			}
+			s.reconcilePods(ctx, s.podsOf(byNode, a.NodeID))
 			s.reconcileNode(a.NodeID)
 		}
 	}
@@ -30,7 +29,7 @@ func (s *session) onNodes(ctx context.Context, m *si.NodeResponse) {
 		delete(s.nodes, r.NodeID)
 		if n := s.cluster.node(r.NodeID); n != nil {
 			s.events.Event(n, v1.EventTypeWarning, "Rejected", r.Reason)
-			s.queue.AddRateLimited(object{Name: r.NodeID})
+			s.queue.AddRateLimited(object{kind: nodeKind, name: r.NodeID})
 		}
 	}
 }
@@ -41,13 +40,14 @@ func (s *session) onApplications(ctx context.Context, m *si.ApplicationResponse)
 	for _, a := range m.Accepted {
 		if known := s.applications[a.ApplicationID]; known != nil {
 			known.accepted = true
-			s.reconcileApplication(ctx, a.ApplicationID)
+			s.reconcilePods(ctx, s.membersOf(a.ApplicationID))
 		}
 	}
 	for _, r := range m.Rejected {
 		slog.Error("the scheduler rejects an application", "application", r.ApplicationID, "reason", r.Reason)
-		delete(s.applications, r.ApplicationID)
-		for _, p := range s.podsOf(byApplication, r.ApplicationID) {
+		members := s.membersOf(r.ApplicationID)
+		s.forgetApplication(r.ApplicationID)
+		for _, p := range members {
 			if s.goal(p) != unknown {
 				s.retry(p, "application "+r.ApplicationID+" is rejected: "+r.Reason)
 			}
@@ -57,15 +57,34 @@ func (s *session) onApplications(ctx context.Context, m *si.ApplicationResponse)
 		switch u.State {
 		case "Completed", "Failed", "Expired", "Rejected":
 			slog.Info("an application has ended", "application", u.ApplicationID, "state", u.State, "message", u.Message)
-			delete(s.applications, u.ApplicationID)
-			s.reconcileApplication(ctx, u.ApplicationID)
+			members := s.membersOf(u.ApplicationID)
+			s.forgetApplication(u.ApplicationID)
+			s.reconcilePods(ctx, members)
 		}
 	}
 }
 
-func (s *session) reconcileApplication(ctx context.Context, id string) {
+// membersOf returns the pods of an application that was submitted.
+func (s *session) membersOf(id string) []*v1.Pod {
+	if a := s.applications[id]; a != nil && a.group != (object{}) {
+		return s.podsOf(byGroup, a.group.String())
+	}
+	return s.podsOf(byApplication, id)
+}
+
+// forgetApplication lets the next pod submit the application anew; if it is a gang, its pods start together again.
+func (s *session) forgetApplication(id string) {
+	if a := s.applications[id]; a != nil {
+		if g := s.gangs[a.group]; g != nil && g.application == id {
+			g.started = false
+		}
+		delete(s.applications, id)
+	}
+}
+
+func (s *session) reconcilePods(ctx context.Context, pods []*v1.Pod) {
 	if s.live {
-		for _, p := range s.podsOf(byApplication, id) {
+		for _, p := range pods {
 			s.reconcilePod(ctx, nameOf(p))
 		}
 	}
@@ -79,7 +98,7 @@ func (s *session) onAllocations(ctx context.Context, m *si.AllocationResponse) {
 	for _, r := range m.RejectedAllocations {
 		slog.Error("the scheduler rejects a pod", "pod", r.AllocationKey, "application", r.ApplicationID, "reason", r.Reason)
 		if p := s.keys[r.AllocationKey]; p != nil {
-			p.state = unknown
+			s.setState(p, unknown)
 			s.retry(p.object, r.Reason)
 		}
 	}
@@ -92,15 +111,15 @@ func (s *session) onAllocations(ctx context.Context, m *si.AllocationResponse) {
 func (s *session) onNew(ctx context.Context, a *si.Allocation) {
 	p, n := s.keys[a.AllocationKey], s.nodes[a.NodeID]
 	switch {
-	case p == nil || p.state == unknown:
+	case p == nil || p.state == unknown || p.application != a.ApplicationID:
 		s.sendRelease(a.ApplicationID, a.AllocationKey, 0, "")
 	case p.state == asked && n == nil:
 		s.release(p)
 		s.retry(p.object, "node "+a.NodeID+" is gone")
 	case p.state == asked:
-		p.state, p.node = placed, a.NodeID
-		target := p.object
-		s.start(ctx, p, false, func() error { return s.bind(ctx, target, a.NodeID) })
+		p.node, p.bound, p.decided = a.NodeID, false, time.Now()
+		s.setState(p, placed)
+		s.next(ctx, p)
 	case p.state == reported && p.node != a.NodeID: // bound elsewhere, and reported while the decision was on its way
 		s.release(p)
 		s.report(p)
@@ -121,35 +140,39 @@ func (s *session) onReleased(ctx context.Context, r *si.AllocationRelease) {
 	s.events.Event(p.object, v1.EventTypeNormal, "Preempted", r.Message)
 	p.ending = r.TerminationType
 	if p.state == asked { // an ask is gone with that, and there is nothing to confirm
-		p.state = unknown
+		s.setState(p, unknown)
 	}
-	s.end(ctx, p)
+	s.next(ctx, p)
 }
 
-// onCall takes the result of a binding or a deletion. The informer says what became of the pod.
-func (s *session) onCall(ctx context.Context, c call) {
-	p := c.pod
-	p.calling = false
-	if s.keys[string(p.object.UID)] != p {
-		return // it is gone
-	}
-	switch {
-	case c.err != nil:
-		slog.Error("the API server refuses", "pod", nameOf(p.object), "error", c.err)
+// onBound takes the result of a binding. The informer says what became of the pod.
+func (s *session) onBound(ctx context.Context, p *pod, err error) {
+	if err != nil {
+		slog.Error("the pod is not bound", "pod", nameOf(p.object), "node", p.node, "error", err)
 		if p.state == placed {
-			if !errors.Is(c.err, errGone) && !apierrors.IsNotFound(c.err) { // then it is not about the node
-				p.refusal = c.err.Error()
+			if !errors.Is(err, errGone) && !apierrors.IsNotFound(err) { // then it is not about the node
+				p.refusal = err.Error()
 			}
 			s.release(p)
 		}
-		s.retry(p.object, c.err.Error())
-	case c.removal:
-	case p.ending != 0:
-		s.end(ctx, p) // ordered during the binding
-	default:
-		s.queue.Forget(nameOf(p.object))
-		s.events.Eventf(p.object, v1.EventTypeNormal, "Scheduled", "Successfully assigned %s to %s", nameOf(p.object), p.node)
+		s.retry(p.object, err.Error())
+		return
 	}
+	p.bound = true
+	s.metrics.binding.Observe(time.Since(p.decided).Seconds())
+	s.queue.Forget(nameOf(p.object))
+	s.events.Eventf(p.object, v1.EventTypeNormal, "Scheduled", "Successfully assigned %s to %s", nameOf(p.object), p.node)
+	s.next(ctx, p) // its end may have been ordered meanwhile
+}
+
+// onRemoved takes the result of a deletion.
+func (s *session) onRemoved(p *pod, err error) {
+	if err != nil {
+		slog.Error("the pod is not deleted", "pod", nameOf(p.object), "error", err)
+		s.retry(p.object, err.Error())
+		return
+	}
+	p.removed = true
 }
 
 // retry looks at a pod again later, each time after a longer wait.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -18,47 +19,74 @@ import (
 	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	listerscorev1 "k8s.io/client-go/listers/core/v1"
 	schedulingv1 "k8s.io/client-go/listers/scheduling/v1"
+	schedulingv1beta1 "k8s.io/client-go/listers/scheduling/v1beta1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/workqueue"
 )
 
-// cluster is the Kubernetes side: what the informers know, and the calls that change pods. It outlives sessions.
+// cluster is the Kubernetes side: what the informers know, and the calls that change objects. It outlives sessions.
 type cluster struct {
-	client     kubernetes.Interface
-	nodeLister listerscorev1.NodeLister
-	podIndex   cache.Indexer
-	classes    schedulingv1.PriorityClassLister
-	events     record.EventRecorder
-	queue      workqueue.TypedRateLimitingInterface[object] // what has changed, and what is to be tried again
-	changes    chan object                                  // out of the queue
-	calls      chan struct{}                                // a token for each API call on its way
-	factory    informers.SharedInformerFactory
-	recorder   record.EventBroadcaster
+	client      kubernetes.Interface
+	nodeLister  listerscorev1.NodeLister
+	podIndex    cache.Indexer
+	namespaces  listerscorev1.NamespaceLister
+	classes     schedulingv1.PriorityClassLister
+	groups      schedulingv1beta1.PodGroupLister // nil: the server has no pod groups
+	events      record.EventRecorder
+	queue       workqueue.TypedRateLimitingInterface[object] // what has changed, and what is to be tried again
+	changes     chan object                                  // out of the queue
+	calls       chan struct{}                                // a token for each binding or deletion on its way
+	statusCalls chan struct{}                                // likewise for status, which must not delay the others
+	factory     informers.SharedInformerFactory
+	recorder    record.EventBroadcaster
+	metrics     *metrics
+
+	withoutHints sync.Once // it has been said that the scheduler has no waiting states
 }
 
-// object names what has changed. A node has no namespace.
-type object cache.ObjectName
+// object names what has changed.
+type object struct {
+	kind            kind
+	namespace, name string
+}
+
+type kind int
+
+const (
+	podKind kind = iota
+	nodeKind
+	groupKind
+)
 
 // The indexes of pods.
-const byNode, byApplication = "node", "application"
+const byNode, byApplication, byGroup = "node", "application", "group"
 
 // watchCluster starts the informers, and waits until they know the cluster.
-func watchCluster(ctx context.Context, client kubernetes.Interface, schedulerName string) (*cluster, error) {
+func watchCluster(ctx context.Context, client kubernetes.Interface, settings settings, m *metrics) (*cluster, error) {
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 10*time.Minute, informers.WithTransform(strip))
-	pods := factory.Core().V1().Pods().Informer()
+	core, scheduling := factory.Core().V1(), factory.Scheduling().V1()
+	pods := core.Pods().Informer()
 	c := &cluster{
-		client: client, factory: factory,
-		nodeLister: factory.Core().V1().Nodes().Lister(), podIndex: pods.GetIndexer(),
-		classes: factory.Scheduling().V1().PriorityClasses().Lister(),
+		client: client, factory: factory, metrics: m,
+		nodeLister: core.Nodes().Lister(), podIndex: pods.GetIndexer(), namespaces: core.Namespaces().Lister(),
+		classes: scheduling.PriorityClasses().Lister(),
 		queue: workqueue.NewTypedRateLimitingQueue(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[object](500*time.Millisecond, 5*time.Minute)),
-		changes: make(chan object), calls: make(chan struct{}, maxCalls),
+		changes: make(chan object),
+		calls:   make(chan struct{}, maxCalls), statusCalls: make(chan struct{}, maxStatusCalls),
 		recorder: record.NewBroadcaster(record.WithContext(ctx)),
 	}
-	c.events = c.recorder.NewRecorder(scheme.Scheme, v1.EventSource{Component: schedulerName})
+	c.events = c.recorder.NewRecorder(scheme.Scheme, v1.EventSource{Component: settings.schedulerName})
 	c.recorder.StartRecordingToSink(&corev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
+	schedulerName := settings.schedulerName
 	if err := pods.AddIndexers(cache.Indexers{
+		byGroup: func(p any) ([]string, error) {
+			if name := groupOf(p.(*v1.Pod)); name.name != "" && p.(*v1.Pod).Spec.SchedulerName == schedulerName {
+				return []string{name.String()}, nil
+			}
+			return nil, nil
+		},
 		byNode: func(p any) ([]string, error) { return []string{p.(*v1.Pod).Spec.NodeName}, nil },
 		byApplication: func(p any) ([]string, error) {
 			if p.(*v1.Pod).Spec.SchedulerName != schedulerName {
@@ -69,14 +97,18 @@ func watchCluster(ctx context.Context, client kubernetes.Interface, schedulerNam
 	}); err != nil {
 		return nil, err
 	}
-	add := func(o any) {
-		if name, err := cache.DeletionHandlingObjectToName(o); err == nil {
-			c.queue.Add(object(name))
-		}
+	watched := map[kind]cache.SharedIndexInformer{podKind: pods, nodeKind: core.Nodes().Informer()}
+	switch has, err := hasPodGroups(client); {
+	case err != nil:
+		return nil, err
+	case has:
+		groups := factory.Scheduling().V1beta1().PodGroups()
+		c.groups, watched[groupKind] = groups.Lister(), groups.Informer()
 	}
-	handler := cache.ResourceEventHandlerFuncs{AddFunc: add, UpdateFunc: func(_, o any) { add(o) }, DeleteFunc: add}
-	for _, informer := range []cache.SharedIndexInformer{pods, factory.Core().V1().Nodes().Informer()} {
-		if _, err := informer.AddEventHandler(handler); err != nil {
+	for kind, informer := range watched {
+		if err := onChange(informer, func(name cache.ObjectName) {
+			c.queue.Add(object{kind, name.Namespace, name.Name})
+		}); err != nil {
 			return nil, err
 		}
 	}
@@ -96,6 +128,26 @@ func watchCluster(ctx context.Context, client kubernetes.Interface, schedulerNam
 		}
 	}()
 	return c, nil
+}
+
+// onChange calls do with the name of each object of an informer that is added, changed or removed.
+func onChange(informer cache.SharedIndexInformer, do func(cache.ObjectName)) error {
+	handle := func(o any) {
+		if name, err := cache.DeletionHandlingObjectToName(o); err == nil {
+			do(name)
+		}
+	}
+	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: handle,
+		UpdateFunc: func(_, o any) { handle(o) }, DeleteFunc: handle})
+	return err
+}
+
+// makeReady makes a channel of one element ready, if it is not.
+func makeReady(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
 }
 
 // strip removes what is not used, and is a third of an object.
@@ -121,7 +173,7 @@ func (c *cluster) node(name string) *v1.Node {
 
 // pod reads a pod as the informer knows it; nil: there is none.
 func (c *cluster) pod(name object) *v1.Pod {
-	found, _, _ := c.podIndex.GetByKey(cache.ObjectName(name).String())
+	found, _, _ := c.podIndex.GetByKey(name.String())
 	p, _ := found.(*v1.Pod)
 	return p
 }
@@ -146,7 +198,7 @@ var errGone = errors.New("the pod is gone, or another one has its name")
 // bind binds a pod. An error of the API server that says nothing about the pod, such as a lost connection, is not the
 // end: the call is made again until there is an answer, or the informer knows one.
 func (c *cluster) bind(ctx context.Context, pod *v1.Pod, node string) error {
-	return c.insist(ctx, "bind", pod, func() error {
+	return c.insist(ctx, "bind", c.calls, nameOf(pod), func() error {
 		switch now := c.pod(nameOf(pod)); {
 		case now == nil || now.UID != pod.UID:
 			return errGone
@@ -168,9 +220,18 @@ func (c *cluster) bind(ctx context.Context, pod *v1.Pod, node string) error {
 	})
 }
 
-// remove deletes a pod; that it is gone is success.
-func (c *cluster) remove(ctx context.Context, pod *v1.Pod) error {
-	err := c.insist(ctx, "delete", pod, func() error {
+// remove deletes a pod; that it is gone is success. One that is preempted says so before, for controllers that do not
+// count that as a failure of the pod.
+func (c *cluster) remove(ctx context.Context, pod *v1.Pod, preempted bool) error {
+	if preempted {
+		err := c.patchPod(ctx, pod, map[string]any{"type": v1.DisruptionTarget, "status": v1.ConditionTrue,
+			"reason": v1.PodReasonPreemptionByScheduler, "message": "preempted by the scheduler",
+			"lastTransitionTime": metav1.Now(), "observedGeneration": pod.Generation})
+		if err != nil {
+			slog.Warn("a pod that is preempted does not say so", "pod", nameOf(pod), "error", err)
+		}
+	}
+	err := c.insist(ctx, "delete", c.calls, nameOf(pod), func() error {
 		return c.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name,
 			*metav1.NewPreconditionDeleteOptions(string(pod.UID)))
 	})
@@ -180,21 +241,22 @@ func (c *cluster) remove(ctx context.Context, pod *v1.Pod) error {
 	return err
 }
 
-// maxCalls bounds the calls at a time: for more than a connection has streams, usually 100, the client would
-// open others.
-const maxCalls = 64
+// The most calls at a time: for more than a connection has streams, usually 100, the client would open others.
+const maxCalls, maxStatusCalls = 64, 8
 
 // insist makes a call until it succeeds, or fails in a way that will not change.
-func (c *cluster) insist(ctx context.Context, what string, pod *v1.Pod, call func() error) error {
+func (c *cluster) insist(ctx context.Context, what string, tokens chan struct{}, target object, call func() error) error {
 	backoff := wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 7, Cap: 10 * time.Second}
 	for {
-		c.calls <- struct{}{}
+		tokens <- struct{}{}
 		err := call()
-		<-c.calls
+		<-tokens
 		if err == nil || definite(err) {
+			c.metrics.called(what, err, false)
 			return err
 		}
-		slog.Warn("the API server did not answer, trying again", "call", what, "pod", nameOf(pod), "error", err)
+		c.metrics.called(what, err, true)
+		slog.Warn("the API server did not answer, trying again", "call", what, "object", target, "error", err)
 		select {
 		case <-time.After(backoff.Step()):
 		case <-ctx.Done():
@@ -209,7 +271,8 @@ func definite(err error) bool {
 		apierrors.IsBadRequest(err) || apierrors.IsForbidden(err)
 }
 
-func nameOf(o metav1.Object) object { return object{Namespace: o.GetNamespace(), Name: o.GetName()} }
+// nameOf names a pod.
+func nameOf(p *v1.Pod) object { return object{podKind, p.Namespace, p.Name} }
 
 // String is the name as kubectl prints it.
-func (o object) String() string { return cache.ObjectName(o).String() }
+func (o object) String() string { return cache.NewObjectName(o.namespace, o.name).String() }

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"google.golang.org/grpc"
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/poll"
 	v1 "k8s.io/api/core/v1"
@@ -37,9 +37,15 @@ type fixture struct {
 	address string
 	queues  string // the configuration of the servers to come
 	http    string // the address of REST
+	admin   string // that of the admin listener
 	server  *exec.Cmd
 	stop    func()        // ends the shim
 	watched chan struct{} // the shim has begun to watch a kind of objects
+	kinds   int           // that a shim watches
+	metrics *metrics      // of the shim
+
+	// change changes what a shim is started with; nil: nothing.
+	change func(*settings, grpc.ClientConnInterface) grpc.ClientConnInterface
 
 	mu       sync.Mutex
 	bindings map[string]int // how often a pod was bound
@@ -73,9 +79,18 @@ func start(t *testing.T, objects ...runtime.Object) *fixture {
 // startWith is start with another configuration.
 func startWith(t *testing.T, queues string, objects ...runtime.Object) *fixture {
 	t.Helper()
+	f := newFixture(t, queues, objects...)
+	f.startServer()
+	f.startShim()
+	return f
+}
+
+// newFixture is startWith without the start.
+func newFixture(t *testing.T, queues string, objects ...runtime.Object) *fixture {
+	t.Helper()
 	f := &fixture{
 		t: t, client: fake.NewClientset(objects...), queues: queues, bindings: map[string]int{},
-		watched: make(chan struct{}, 8),
+		watched: make(chan struct{}, 16), kinds: 4,
 	}
 	f.client.PrependReactor("create", "pods", f.bind)
 	f.client.PrependWatchReactor("*", func(action kubetesting.Action) (bool, watch.Interface, error) {
@@ -94,8 +109,6 @@ func startWith(t *testing.T, queues string, objects ...runtime.Object) *fixture 
 	assert.NilError(t, err)
 	f.address = listener.Addr().String() // that of the servers to come, too
 	assert.NilError(t, listener.Close())
-	f.startServer()
-	f.startShim()
 	return f
 }
 
@@ -108,7 +121,7 @@ func (f *fixture) startServer() {
 	config := filepath.Join(f.t.TempDir(), "queues.yaml")
 	assert.NilError(f.t, os.WriteFile(config, []byte(f.queues), 0o600))
 	f.server = exec.Command(program, "serve", "--config", config, "--grpc-address", f.address, "--http-address",
-		"127.0.0.1:0")
+		"127.0.0.1:0", "--admin", "--admin-listen", "127.0.0.1:0")
 	out, err := f.server.StdoutPipe()
 	assert.NilError(f.t, err)
 	assert.NilError(f.t, f.server.Start())
@@ -116,7 +129,14 @@ func (f *fixture) startServer() {
 	for lines.Scan() && !strings.HasPrefix(lines.Text(), "canopy ready") {
 	}
 	assert.NilError(f.t, lines.Err())
-	_, f.http, _ = strings.Cut(lines.Text(), "http=")
+	for word := range strings.FieldsSeq(lines.Text()) {
+		switch name, address, _ := strings.Cut(word, "="); name {
+		case "http":
+			f.http = address
+		case "admin":
+			f.admin = address
+		}
+	}
 	f.t.Cleanup(f.killServer)
 }
 
@@ -133,16 +153,25 @@ func (f *fixture) startShim() {
 	assert.NilError(f.t, err)
 	ctx, cancel := context.WithCancel(f.t.Context())
 	ended := make(chan error, 1)
-	go func() {
-		ended <- run(ctx, settings{rmID: "kubernetes", schedulerName: "canopy"}, f.client, si.NewSchedulerClient(conn))
-	}()
+	f.metrics = newMetrics()
+	settings, wire := settings{rmID: "kubernetes", schedulerName: "canopy"}, grpc.ClientConnInterface(conn)
+	if f.change != nil {
+		wire = f.change(&settings, wire)
+	}
+	go func() { ended <- run(ctx, settings, f.client, wire, f.metrics) }()
 	f.stop = sync.OnceFunc(func() {
 		cancel()
 		assert.Check(f.t, <-ended)
 		assert.Check(f.t, conn.Close())
 	})
 	f.t.Cleanup(f.stop)
-	for range 3 { // what is created between the list and the watch of an informer is lost: the fake has no versions
+	f.untilWatched()
+}
+
+// untilWatched waits until a shim watches: what is created between the list and the watch of an informer is lost, as
+// the fake has no versions.
+func (f *fixture) untilWatched() {
+	for range f.kinds {
 		<-f.watched
 	}
 }
@@ -171,6 +200,7 @@ func (f *fixture) bind(action kubetesting.Action) (bool, runtime.Object, error) 
 	}
 	f.bindings[b.Name]++
 	p.Spec.NodeName, p.Status.Phase = b.Target.Name, v1.PodRunning
+	p.Status.Conditions = []v1.PodCondition{{Type: v1.PodScheduled, Status: v1.ConditionTrue}}
 	if f.lose != nil {
 		err = f.lose(b.Name)
 	}
@@ -254,6 +284,20 @@ func (f *fixture) untilEvent(name, text string) {
 	})
 }
 
+// untilCondition waits until a pod has a condition PodScheduled=False with a reason and a text; without a reason until
+// it has none.
+func (f *fixture) untilCondition(name, reason, text string) {
+	f.t.Helper()
+	f.until(func() error {
+		p, err := f.client.CoreV1().Pods("work").Get(f.t.Context(), name, metav1.GetOptions{})
+		assert.NilError(f.t, err)
+		if is := conditionOf(p); is.reason != reason || !strings.Contains(is.message, text) {
+			return fmt.Errorf("%s has %+v, not %s with %q", name, is, reason, text)
+		}
+		return nil
+	})
+}
+
 func (f *fixture) create(pods ...*v1.Pod) {
 	f.t.Helper()
 	for _, p := range pods {
@@ -321,4 +365,14 @@ func in(queue string) func(*v1.Pod) {
 	return func(p *v1.Pod) {
 		p.Labels[labelApplication], p.Labels[labelQueue] = "app-"+strings.ReplaceAll(queue, ".", "-"), queue
 	}
+}
+
+// containsAll reports whether a text has all parts.
+func containsAll(text string, parts ...string) bool {
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			return false
+		}
+	}
+	return true
 }

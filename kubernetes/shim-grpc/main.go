@@ -11,16 +11,18 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"os/signal"
 	"strings"
 	"syscall"
 	"time"
 
-	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
@@ -30,53 +32,85 @@ import (
 )
 
 func main() {
-	address := flag.String("address", "127.0.0.1:3333", "gRPC address of the scheduler")
-	caCert := flag.String("ca-cert", "",
-		"PEM file with the authority of the scheduler, which speaks TLS; empty: without TLS")
-	tokenFile := flag.String("token-file", "", "file with the token for the scheduler, read at each call; empty: none")
-	kubeconfig := flag.String("kubeconfig", os.Getenv("KUBECONFIG"),
-		"kubeconfig of the cluster; empty: the service account of this pod")
-	qps := flag.Float64("kube-api-qps", 200,
+	f := flags{settings: settings{patience: 30 * time.Second}}
+	flag.StringVar(&f.address, "address", "127.0.0.1:3333", "gRPC `address` of the scheduler")
+	flag.StringVar(&f.caCert, "ca-cert", "",
+		"PEM `file` with the authority of the scheduler, which speaks TLS; empty: without TLS")
+	flag.StringVar(&f.tokenFile, "token-file", "",
+		"`file` with the token for the scheduler, read at each call; empty: none")
+	flag.StringVar(&f.kubeconfig, "kubeconfig", os.Getenv("KUBECONFIG"),
+		"kubeconfig `file` of the cluster; empty: $KUBECONFIG, or the service account of this pod")
+	flag.Float64Var(&f.qps, "kube-api-qps", 200,
 		"most API calls a second to the cluster, at least 1; bursts may have twice as many")
-	s := settings{}
-	flag.StringVar(&s.rmID, "rm-id", "kubernetes", "ID of this resource manager")
-	flag.StringVar(&s.schedulerName, "scheduler-name", "canopy", "pods with this spec.schedulerName are scheduled")
-	flag.BoolVar(&s.classNames, "class-names", false,
+	flag.StringVar(&f.metricsAddress, "metrics-address", "",
+		"`address`, such as :9090, of /metrics, /healthz and /readyz over HTTP; empty: they are not served")
+	flag.StringVar(&f.rmID, "rm-id", "kubernetes", "`ID` of this resource manager")
+	flag.BoolVar(&f.classNames, "class-names", false,
 		"send the names of priority classes, which the scheduler must have as well; otherwise only their numbers")
+	flag.StringVar(&f.schedulerName, "scheduler-name", "canopy", "pods with this spec.schedulerName are scheduled: `name`")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err := func() error {
-		if flag.NArg() > 0 {
-			return fmt.Errorf("unexpected argument %q", flag.Arg(0))
-		}
-		config, err := clientcmd.BuildConfigFromFlags("", *kubeconfig)
-		if err != nil {
-			return fmt.Errorf("kubeconfig: %w", err)
-		}
-		config.QPS, config.Burst = float32(max(*qps, 1)), int(2*max(*qps, 1))
-		client, err := kubernetes.NewForConfig(config)
-		if err != nil {
-			return err
-		}
-		conn, err := dial(*address, *caCert, *tokenFile)
-		if err != nil {
-			return err
-		}
-		defer conn.Close()
-		return run(ctx, s, client, si.NewSchedulerClient(conn))
-	}()
-	if err != nil {
+	if err := f.run(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "shim-grpc:", err)
 		os.Exit(1)
 	}
+}
+
+// flags are the settings that say where the others are.
+type flags struct {
+	settings
+	address, caCert, tokenFile, kubeconfig, metricsAddress string
+
+	qps float64
 }
 
 // settings of the shim.
 type settings struct {
 	rmID          string
 	schedulerName string
-	classNames    bool // send the names of priority classes
+	classNames    bool          // send the names of priority classes
+	patience      time.Duration // how long a pod group may be missing before it is said
+}
+
+// run connects to both sides and schedules until ctx ends.
+func (f *flags) run(ctx context.Context) error {
+	if flag.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q", flag.Arg(0))
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", f.kubeconfig)
+	if err != nil {
+		return fmt.Errorf("kubeconfig: %w", err)
+	}
+	config.QPS, config.Burst = float32(max(f.qps, 1)), int(2*max(f.qps, 1))
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	conn, err := dial(f.address, f.caCert, f.tokenFile)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	m := newMetrics()
+	ctx, stop := context.WithCancel(ctx) // the server of metrics ends with the rest
+	group, ctx := errgroup.WithContext(ctx)
+	if f.metricsAddress != "" {
+		server := m.serve(f.metricsAddress)
+		group.Go(func() error {
+			err := server.ListenAndServe()
+			if !errors.Is(err, http.ErrServerClosed) {
+				return fmt.Errorf("--metrics-address: %w", err)
+			}
+			return nil
+		})
+		defer context.AfterFunc(ctx, func() { _ = server.Close() })()
+	}
+	group.Go(func() error {
+		defer stop()
+		return run(ctx, f.settings, client, conn, m)
+	})
+	return group.Wait()
 }
 
 // dial makes the connection, which is opened at the first call.
@@ -114,16 +148,21 @@ var sessionBackoff = wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, J
 const sessionStable = time.Minute
 
 // run has one session after the other until ctx ends.
-func run(ctx context.Context, settings settings, client kubernetes.Interface, scheduler si.SchedulerClient) error {
-	c, err := watchCluster(ctx, client, settings.schedulerName)
+func run(ctx context.Context, settings settings, client kubernetes.Interface, conn grpc.ClientConnInterface,
+	m *metrics) error {
+	ctx, cancel := context.WithCancel(ctx)
+	c, err := watchCluster(ctx, client, settings, m)
 	if err != nil {
+		cancel()
 		return err
 	}
 	defer c.stop()
+	defer cancel()
 	backoff := sessionBackoff
 	for {
 		started := time.Now()
-		err := newSession(settings, c, scheduler).run(ctx)
+		err := newSession(settings, c, conn).run(ctx)
+		m.ready.Store(false)
 		if ctx.Err() != nil {
 			return nil
 		}

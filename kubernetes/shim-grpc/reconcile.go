@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	"google.golang.org/protobuf/proto"
@@ -19,7 +20,10 @@ type node struct {
 }
 
 // application is one that was submitted, and has not ended.
-type application struct{ answer }
+type application struct {
+	answer
+	group object // the pod group that is its gang; zero: none
+}
 
 // answer is the scheduler's answer to a node or an application. One that was rejected is forgotten.
 type answer struct{ accepted bool }
@@ -37,14 +41,27 @@ func allAccepted[T interface{ wasAccepted() bool }](all map[string]T) bool {
 
 // pod has what the scheduler was told of a pod.
 type pod struct {
-	object  *v1.Pod // as it was told
-	state   state
-	node    string       // where it runs or is to run
-	amounts *si.Resource // that were told
+	object      *v1.Pod // as it was told
+	application string  // under which it was told; empty: as a foreign one
+	state       state
+	node        string       // where it runs or is to run
+	amounts     *si.Resource // that were told
 	// ending is the type of a release that the scheduler has ordered: it is confirmed when the pod has ended.
 	ending  si.TerminationType
 	refusal string // why its node refused it: the binding failed; empty: it did not
-	calling bool   // an API call is on its way
+
+	calling bool      // an API call is on its way
+	removed bool      // its deletion has succeeded
+	bound   bool      // its binding has succeeded
+	decided time.Time // when the scheduler placed it
+
+	seen    time.Time  // when the session has seen it first
+	blocked condition  // why it is not asked for; zero: it may be
+	waiting condition  // why the scheduler lets it wait; zero: not known
+	stream  int        // number of the stream that waiting is from
+	written *condition // that was written and the informer does not know yet; nil: none
+	// explained says that this session has had a reason for the condition, which goes with it.
+	explained bool
 }
 
 // state says what the scheduler knows of a pod.
@@ -57,20 +74,44 @@ const (
 	reported              // it runs
 )
 
+// String is the state as metrics have it.
+func (s state) String() string { return [...]string{"unknown", "asked", "placed", "reported"}[s] }
+
+// setState sets the state of a pod, which may be that of its group, too.
+func (s *session) setState(p *pod, to state) {
+	if p.state == to {
+		return
+	}
+	s.metrics.count(p.state, to)
+	p.state = to
+	s.touch(p)
+}
+
 // ours reports whether a pod is for this scheduler.
 func (s *session) ours(p *v1.Pod) bool { return p.Spec.SchedulerName == s.schedulerName }
 
 // goal returns the state of a pod that the scheduler should know.
 func (s *session) goal(p *v1.Pod) state {
 	switch {
-	case p.Status.Phase == v1.PodSucceeded || p.Status.Phase == v1.PodFailed:
+	case finished(p):
 		return unknown
 	case p.Spec.NodeName != "":
 		return reported
-	case s.ours(p) && p.DeletionTimestamp == nil && len(p.Spec.SchedulingGates) == 0:
+	case s.pending(p) && s.blocked(p) == condition{}:
 		return asked
 	}
 	return unknown
+}
+
+// finished reports whether a pod has ended by itself.
+func finished(p *v1.Pod) bool {
+	return p.Status.Phase == v1.PodSucceeded || p.Status.Phase == v1.PodFailed
+}
+
+// pending reports whether a pod waits for this scheduler.
+func (s *session) pending(p *v1.Pod) bool {
+	return s.ours(p) && p.Spec.NodeName == "" && p.DeletionTimestamp == nil && len(p.Spec.SchedulingGates) == 0 &&
+		!finished(p)
 }
 
 // reconcilePod tells the scheduler what it should know of a pod and does not.
@@ -87,15 +128,12 @@ func (s *session) reconcilePod(ctx context.Context, name object) {
 		return
 	}
 	if p == nil {
-		p = &pod{object: now}
+		p = &pod{object: now, seen: time.Now()}
 		s.pods[name], s.keys[string(now.UID)] = p, p
 	}
 	p.object = now
-	goal := s.goal(now)
-	if goal != unknown && p.ending != 0 {
-		s.end(ctx, p)
-	}
-	switch {
+	s.noticeStatus(p)
+	switch goal := s.goal(now); {
 	case goal == unknown:
 		s.release(p)
 	case goal == reported:
@@ -103,18 +141,53 @@ func (s *session) reconcilePod(ctx context.Context, name object) {
 	case p.ending == 0:
 		s.ask(p)
 	}
+	s.next(ctx, p)
+}
+
+// next makes the next API call for a pod, which has one at a time: the deletion that the scheduler has ordered, the
+// binding, or a change of its condition.
+func (s *session) next(ctx context.Context, p *pod) {
+	target := p.object
+	ended := func(then func(error)) func(error) {
+		p.calling = true
+		return func(err error) {
+			p.calling = false
+			if s.keys[string(target.UID)] == p { // it is not gone
+				then(err)
+			}
+		}
+	}
+	switch {
+	case p.calling:
+	case p.ending != 0:
+		if !p.removed && target.DeletionTimestamp == nil && !finished(target) {
+			preempted := p.ending == si.TerminationType_PREEMPTED_BY_SCHEDULER
+			s.start(ctx, func() error { return s.remove(ctx, target, preempted) },
+				ended(func(err error) { s.onRemoved(p, err) }))
+		}
+	case p.state == placed && !p.bound:
+		node := p.node
+		s.start(ctx, func() error { return s.bind(ctx, target, node) }, ended(func(err error) { s.onBound(ctx, p, err) }))
+	default:
+		s.updateCondition(ctx, p, ended)
+	}
 }
 
 // ask asks for a node for a pod that has none.
 func (s *session) ask(p *pod) {
-	if p.state == placed || !s.submitted(p.object) {
+	application := s.applicationOf(p.object)
+	if p.state == asked && p.application != application { // its pod group has changed before it started
+		s.release(p)
+	}
+	if p.state == placed || !s.submitted(p.object, application) {
 		return
 	}
-	a := s.newAsk(p.object)
+	a := s.newAsk(p.object, application)
 	if p.state == asked && proto.Equal(a.ResourcePerAlloc, p.amounts) {
 		return
 	}
-	p.state, p.amounts = asked, a.ResourcePerAlloc
+	p.application, p.amounts = application, a.ResourcePerAlloc
+	s.setState(p, asked)
 	s.send(a)
 }
 
@@ -128,20 +201,25 @@ func (s *session) report(p *pod) {
 		s.release(p)
 	}
 	a := newForeign(p.object)
+	application := ""
 	if s.ours(p.object) {
-		if !s.submitted(p.object) {
+		application = p.application
+		if p.state == unknown {
+			application = s.applicationOf(p.object)
+		}
+		if !s.submitted(p.object, application) {
 			return
 		}
-		a = s.newAsk(p.object)
+		a = s.newAsk(p.object, application)
 	}
-	if p.state == placed {
-		p.state = reported
-	}
-	if p.state == reported && proto.Equal(a.ResourcePerAlloc, p.amounts) {
+	known := p.state == placed || p.state == reported
+	p.application = application
+	s.setState(p, reported)
+	if known && proto.Equal(a.ResourcePerAlloc, p.amounts) {
 		return
 	}
 	a.NodeID = where
-	p.state, p.node, p.amounts = reported, where, a.ResourcePerAlloc
+	p.node, p.amounts = where, a.ResourcePerAlloc
 	s.send(a)
 }
 
@@ -150,24 +228,18 @@ func (s *session) release(p *pod) {
 	if p.state == unknown {
 		return
 	}
-	p.state, p.node = unknown, ""
-	application := ""
-	if s.ours(p.object) {
-		application = applicationID(p.object)
-	}
-	s.sendRelease(application, string(p.object.UID), p.ending, p.refusal)
-	p.refusal = ""
+	s.setState(p, unknown)
+	s.sendRelease(p.application, string(p.object.UID), p.ending, p.refusal)
+	p.node, p.refusal, p.waiting = "", "", condition{}
 }
 
-// submitted reports whether the application of a pod has been accepted, and submits it if it was not.
-func (s *session) submitted(p *v1.Pod) bool {
-	id := applicationID(p)
+// submitted reports whether an application has been accepted, and submits it for a pod if it was not.
+func (s *session) submitted(p *v1.Pod, id string) bool {
 	a := s.applications[id]
 	if a == nil {
 		a = &application{}
 		s.applications[id] = a
-		s.applicationStream.put(&si.ApplicationRequest{New: []*si.AddApplicationRequest{newApplication(p,
-			p.Spec.NodeName != "")}})
+		s.applicationStream.put(&si.ApplicationRequest{New: []*si.AddApplicationRequest{s.newApplication(p, id, a)}})
 	}
 	return a.accepted
 }
@@ -214,15 +286,6 @@ func (s *session) reconcileNode(name string) {
 		}
 		s.sendNode(&si.NodeInfo{NodeID: name, Action: action})
 	}
-}
-
-// end deletes a pod that the scheduler has ordered to end.
-func (s *session) end(ctx context.Context, p *pod) {
-	if p.calling || p.object.DeletionTimestamp != nil {
-		return
-	}
-	target := p.object
-	s.start(ctx, p, true, func() error { return s.remove(ctx, target) })
 }
 
 func (s *session) sendNode(n *si.NodeInfo) {

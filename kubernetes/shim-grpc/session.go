@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
+	"github.com/canopy-scheduler/canopy/pkg/hints/canopyv1"
 	"golang.org/x/sync/errgroup"
+	"google.golang.org/grpc"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 )
@@ -18,25 +20,33 @@ type session struct {
 	settings
 	*cluster
 	scheduler si.SchedulerClient
+	hints     canopyv1.HintsClient
 	group     *errgroup.Group
-	called    chan call // API calls that have ended
+	called    chan func() // what to do after an API call that has ended
 
 	nodes        map[string]*node        // that were registered
 	applications map[string]*application // that were submitted
 	pods         map[object]*pod         // that the scheduler knows, or is to know
 	keys         map[string]*pod         // the same by allocation key, the UID
+	gangs        map[object]*gang        // of pod groups
+	touched      map[object]bool         // pod groups of pods whose state has changed
 	live         bool                    // the recovery is over: changes are reported as they come
 	held         []*si.Allocation        // of a recovery, to be sent together
+
+	waiting chan waitingStates
+	started time.Time
 
 	nodeStream        *stream[si.NodeRequest, si.NodeResponse]
 	applicationStream *stream[si.ApplicationRequest, si.ApplicationResponse]
 	allocationStream  *stream[si.AllocationRequest, si.AllocationResponse]
 }
 
-func newSession(s settings, c *cluster, scheduler si.SchedulerClient) *session {
+func newSession(s settings, c *cluster, conn grpc.ClientConnInterface) *session {
 	return &session{
-		settings: s, cluster: c, scheduler: scheduler, called: make(chan call),
+		settings: s, cluster: c, scheduler: si.NewSchedulerClient(conn), hints: canopyv1.NewHintsClient(conn),
+		called: make(chan func()), waiting: make(chan waitingStates),
 		nodes: map[string]*node{}, applications: map[string]*application{}, pods: map[object]*pod{}, keys: map[string]*pod{},
+		gangs: map[object]*gang{}, touched: map[object]bool{}, started: time.Now(),
 		nodeStream:        newStream[si.NodeRequest, si.NodeResponse](),
 		applicationStream: newStream[si.ApplicationRequest, si.ApplicationResponse](),
 		allocationStream:  newStream[si.AllocationRequest, si.AllocationResponse](),
@@ -46,8 +56,10 @@ func newSession(s settings, c *cluster, scheduler si.SchedulerClient) *session {
 // The most that the scheduler may take to answer a registration, or the nodes and applications of a recovery.
 const recoveryTimeout = 2 * time.Minute
 
-// run registers and keeps the streams; it ends with the first of them.
+// run registers and keeps the streams; it ends with the first of them, but not with that of waiting states.
 func (s *session) run(ctx context.Context) error {
+	s.metrics.sessions.Inc()
+	s.metrics.pods.Reset()
 	registering, cancel := context.WithTimeout(ctx, recoveryTimeout)
 	defer cancel()
 	_, err := s.scheduler.RegisterResourceManager(registering, &si.RegisterResourceManagerRequest{
@@ -67,6 +79,7 @@ func (s *session) run(ctx context.Context) error {
 	s.applicationStream.run(ctx, s.group, "applications", applications, err)
 	allocations, err := s.scheduler.UpdateAllocation(ctx)
 	s.allocationStream.run(ctx, s.group, "allocations", allocations, err)
+	s.group.Go(func() error { return s.readWaitingStates(ctx) })
 	s.group.Go(func() error { return s.loop(ctx) })
 	return s.group.Wait()
 }
@@ -107,7 +120,7 @@ func (s *session) recover(ctx context.Context) error {
 	// now.
 	for _, p := range pods {
 		if s.ours(p) {
-			s.submitted(p)
+			s.submitted(p, s.applicationOf(p))
 		}
 	}
 	if err := s.stepUntil(ctx, "applications", func() bool { return allAccepted(s.applications) }); err != nil {
@@ -121,6 +134,7 @@ func (s *session) recover(ctx context.Context) error {
 	for name := range s.nodes {
 		s.reconcileNode(name)
 	}
+	s.metrics.ready.Store(true)
 	slog.Info("the scheduler knows the cluster", "nodes", len(s.nodes), "applications", len(s.applications), "running",
 		running, "pending", len(pending))
 	return nil
@@ -148,34 +162,32 @@ func (s *session) step(ctx context.Context, changes <-chan object) error {
 		s.onApplications(ctx, m)
 	case m := <-s.allocationStream.answers:
 		s.onAllocations(ctx, m)
-	case c := <-s.called:
-		s.onCall(ctx, c)
+	case m := <-s.waiting:
+		s.onWaitingStates(ctx, m)
+	case then := <-s.called:
+		then()
 	case o := <-changes:
-		if o.Namespace == "" {
-			s.reconcileNode(o.Name)
-		} else {
+		switch o.kind {
+		case nodeKind:
+			s.reconcileNode(o.name)
+		case groupKind:
+			s.reconcileGroup(ctx, o)
+		case podKind:
 			s.reconcilePod(ctx, o)
 		}
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+	s.updateGroups(ctx)
 	return nil
 }
 
-// call is an API call for a pod that has ended.
-type call struct {
-	pod     *pod
-	removal bool // else a binding
-	err     error
-}
-
-// start makes an API call beside the loop, which gets its result. A pod has one at a time.
-func (s *session) start(ctx context.Context, p *pod, removal bool, work func() error) {
-	p.calling = true
+// start makes an API call beside the loop, which then does what follows from its result.
+func (s *session) start(ctx context.Context, call func() error, then func(error)) {
 	s.group.Go(func() error {
-		c := call{p, removal, work()}
+		err := call()
 		select {
-		case s.called <- c:
+		case s.called <- func() { then(err) }:
 		case <-ctx.Done():
 		}
 		return nil

@@ -13,14 +13,9 @@ import (
 	resources "k8s.io/component-helpers/resource"
 )
 
-// Labels and annotations of pods, as YuniKorn's shim reads them.
+// Annotations of pods and priority classes, as YuniKorn's shim reads them.
 const (
-	labelApplication     = common.DomainYuniKorn + "app-id"
-	labelQueue           = common.DomainYuniKorn + "queue"
-	labelUser            = common.DomainYuniKorn + "username"
-	annotationUser       = common.DomainYuniKorn + "user.info"
 	annotationGroup      = common.DomainYuniKorn + "task-group-name"
-	annotationGroups     = common.DomainYuniKorn + "task-groups"
 	annotationPreemption = common.DomainYuniKorn + "allow-preemption" // of a priority class
 )
 
@@ -39,36 +34,10 @@ const maxRunTimeSeconds = 87600 * 3600
 // partition of everything.
 const partition = "default"
 
-// applicationID is the application of a pod: its label, or one for all pods of its namespace without one.
-func applicationID(p *v1.Pod) string {
-	return cmp.Or(p.Labels[labelApplication], p.Annotations[labelApplication], p.Labels["applicationId"],
-		"kubernetes-"+p.Namespace)
-}
-
-// newApplication is the application of a pod, as its first pod describes it. forced: it has running pods.
-func newApplication(p *v1.Pod, forced bool) *si.AddApplicationRequest {
-	user := si.UserGroupInformation{}
-	if json.Unmarshal([]byte(p.Annotations[annotationUser]), &user) != nil || user.User == "" {
-		user = si.UserGroupInformation{User: cmp.Or(p.Labels[labelUser], "nobody")}
-	}
-	a := &si.AddApplicationRequest{
-		ApplicationID: applicationID(p), PartitionName: partition,
-		QueueName: cmp.Or(p.Labels[labelQueue], p.Annotations[labelQueue], p.Labels["queue"]),
-		Ugi:       &user, Tags: map[string]string{"namespace": p.Namespace},
-	}
-	if forced {
-		a.Tags[common.AppTagCreateForce] = "true"
-	}
-	if groups := p.Annotations[annotationGroups]; groups != "" {
-		a.Tags[tagVirtualPlaceholders], a.Tags[annotationGroups] = "true", groups
-	}
-	return a
-}
-
 // newAsk is a pod as an ask of its application.
-func (s *session) newAsk(p *v1.Pod) *si.Allocation {
+func (s *session) newAsk(p *v1.Pod, application string) *si.Allocation {
 	a := &si.Allocation{
-		AllocationKey: string(p.UID), ApplicationID: applicationID(p), PartitionName: partition,
+		AllocationKey: string(p.UID), ApplicationID: application, PartitionName: partition,
 		ResourcePerAlloc: podAmounts(p),
 		TaskGroupName:    p.Annotations[annotationGroup], AllocationTags: tags(p),
 		PreemptionPolicy: &si.PreemptionPolicy{
@@ -81,6 +50,11 @@ func (s *session) newAsk(p *v1.Pod) *si.Allocation {
 	}
 	if s.classNames && p.Spec.PriorityClassName != "" {
 		a.AllocationTags[common.DomainK8s+common.GroupMeta+"priorityClassName"] = p.Spec.PriorityClassName
+	}
+	if g := s.gangs[groupOf(p)]; g != nil && g.application == application {
+		if group := s.gangOf(p); group != nil {
+			describeMember(a, group)
+		}
 	}
 	return a
 }

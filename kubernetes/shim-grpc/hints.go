@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/hints/canopyv1"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
+)
+
+// explainAgain is how often a pod that waits gets another message at most, without a change of its state.
+const explainAgain = 5 * time.Minute
+
+// noneDelay is how long a pod keeps its condition after the scheduler has said that it does not wait any more: mostly
+// it was placed, and its binding replaces the condition.
+const noneDelay = 2 * time.Second
+
+// waitingStates are those of the stream with a number.
+type waitingStates struct {
+	stream int
+	*canopyv1.WaitingStatesResponse
+}
+
+// readWaitingStates passes waiting states to the loop until ctx ends. It opens a stream that has ended again, as the
+// session does not depend on it. A scheduler without the service says so at once.
+func (s *session) readWaitingStates(ctx context.Context) error {
+	backoff := sessionBackoff
+	for number := 1; ctx.Err() == nil; number++ {
+		err := s.readStream(ctx, number)
+		if status.Code(err) == codes.Unimplemented {
+			s.withoutHints.Do(func() {
+				slog.Warn("the scheduler does not say why pods wait: they get no condition Unschedulable", "error", err)
+			})
+			return nil
+		}
+		pause := backoff.Step()
+		if ctx.Err() == nil {
+			slog.Warn("the stream of waiting states has ended, another one is opened", "error", err, "after", pause)
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+		}
+	}
+	return nil
+}
+
+func (s *session) readStream(ctx context.Context, number int) error {
+	stream, err := s.hints.WaitingStates(ctx, &canopyv1.WaitingStatesRequest{RmId: s.rmID, Explain: true,
+		Refresh: durationpb.New(explainAgain)})
+	for err == nil {
+		var m *canopyv1.WaitingStatesResponse
+		if m, err = stream.Recv(); err == nil {
+			select {
+			case s.waiting <- waitingStates{number, m}:
+			case <-ctx.Done():
+				err = ctx.Err()
+			}
+		}
+	}
+	return err
+}
+
+// onWaitingStates takes waiting states. Those of an older stream that a newer one does not begin with are over.
+func (s *session) onWaitingStates(ctx context.Context, m waitingStates) {
+	for _, w := range m.WaitingStates {
+		p := s.keys[w.AllocationKey]
+		if p == nil || p.application != w.ApplicationId || p.state != asked {
+			continue
+		}
+		p.stream = m.stream
+		switch w.State {
+		case canopyv1.WaitingState_STATE_FAILED:
+			p.waiting = condition{reasonUnschedulable, w.Message}
+		case canopyv1.WaitingState_STATE_SKIPPED:
+			p.waiting = condition{reasonSkipped, w.Message}
+		default:
+			s.doesNotWait(p)
+			continue
+		}
+		s.touch(p)
+		s.next(ctx, p)
+	}
+	if m.InitialComplete {
+		for _, p := range s.pods {
+			if p.waiting != (condition{}) && p.stream < m.stream {
+				s.doesNotWait(p)
+			}
+		}
+	}
+}
+
+// doesNotWait forgets why a pod waits; the condition goes later.
+func (s *session) doesNotWait(p *pod) {
+	p.waiting = condition{}
+	s.queue.AddAfter(nameOf(p.object), noneDelay)
+}

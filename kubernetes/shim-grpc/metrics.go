@@ -1,0 +1,81 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// metrics are what the shim counts of itself. /metrics of --metrics-address serves them.
+type metrics struct {
+	registry *prometheus.Registry
+	sessions prometheus.Counter
+	pods     *prometheus.GaugeVec
+	calls    *prometheus.CounterVec
+	binding  prometheus.Histogram
+	ready    atomic.Bool // the scheduler knows the cluster
+}
+
+func newMetrics() *metrics {
+	m := &metrics{
+		registry: prometheus.NewRegistry(),
+		sessions: prometheus.NewCounter(prometheus.CounterOpts{Name: "canopy_shim_sessions_total",
+			Help: "Registrations with the scheduler that were tried."}),
+		pods: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "canopy_shim_pods",
+			Help: "Pods that the scheduler was told of: asked, placed (not bound yet), or reported as running."},
+			[]string{"state"}),
+		calls: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "canopy_shim_api_calls_total",
+			Help: "Calls of the API server: ok, refused, or retried, which had no answer and was made again."},
+			[]string{"call", "outcome"}),
+		binding: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "canopy_shim_binding_seconds",
+			Help:    "Time from a decision of the scheduler until the API server has bound the pod.",
+			Buckets: prometheus.ExponentialBuckets(0.001, 2, 16)}),
+	}
+	m.registry.MustRegister(m.sessions, m.pods, m.calls, m.binding)
+	return m
+}
+
+// called counts an API call that has ended.
+func (m *metrics) called(call string, err error, again bool) {
+	outcome := "ok"
+	switch {
+	case again:
+		outcome = "retried"
+	case err != nil:
+		outcome = "refused"
+	}
+	m.calls.WithLabelValues(call, outcome).Inc()
+}
+
+// count moves a pod from one state to another.
+func (m *metrics) count(from, to state) {
+	for s, step := range map[state]float64{from: -1, to: 1} {
+		if from != to && s != unknown {
+			m.pods.WithLabelValues(s.String()).Add(step)
+		}
+	}
+}
+
+// handler serves /metrics; /healthz, which says that the process answers; and /readyz.
+func (m *metrics) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if !m.ready.Load() {
+			http.Error(w, "the scheduler does not know the cluster yet", http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprintln(w, "ok")
+	})
+	return mux
+}
+
+// serve makes the server of --metrics-address.
+func (m *metrics) serve(address string) *http.Server {
+	return &http.Server{Addr: address, Handler: m.handler(), ReadHeaderTimeout: 10 * time.Second}
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// condition says why a pod or a pod group is not scheduled. Zero: it does not.
+type condition struct{ reason, message string }
+
+// The reasons of the condition PodScheduled=False. Autoscalers add nodes for the first one only; the second one is the
+// word of YuniKorn's shim.
+const (
+	reasonUnschedulable = v1.PodReasonUnschedulable
+	reasonSkipped       = "SchedulingSkipped"
+)
+
+// defaultMessages are those of conditions that are not explained yet.
+var defaultMessages = map[string]string{
+	reasonUnschedulable: "no node can take the pod",
+	reasonSkipped:       "more nodes would not help the pod",
+}
+
+// staleAfter is the age of a session from which a condition that it knows no reason for is removed. Before that, the
+// condition may be of the session before.
+const staleAfter = time.Minute
+
+// conditionOf returns the condition that a pod has.
+func conditionOf(p *v1.Pod) condition {
+	for _, c := range p.Status.Conditions {
+		if c.Type == v1.PodScheduled && c.Status == v1.ConditionFalse {
+			return condition{c.Reason, c.Message}
+		}
+	}
+	return condition{}
+}
+
+// noticeStatus compares what was written with what the informer knows of a pod, and finds out whether it can be asked
+// for.
+func (s *session) noticeStatus(p *pod) {
+	if p.written != nil && *p.written == conditionOf(p.object) {
+		p.written = nil
+	}
+	p.blocked = condition{}
+	if s.pending(p.object) {
+		p.blocked = s.blocked(p.object)
+	}
+	// Objects are created in any order: that a group is missing is worth a word only after a while.
+	if patience := s.patience - time.Since(p.seen); p.blocked.reason == reasonSkipped && patience > 0 {
+		p.blocked = condition{}
+		s.queue.AddAfter(nameOf(p.object), patience)
+	}
+}
+
+// updateCondition writes the condition of a pod that waits, if it has changed, and an event with its message. A
+// message that has not come yet does not replace another one.
+func (s *session) updateCondition(ctx context.Context, p *pod, ended func(func(error)) func(error)) {
+	if !s.pending(p.object) || p.state == placed || p.state == reported {
+		return
+	}
+	want, is := cmp.Or(p.blocked, p.waiting), conditionOf(p.object)
+	if p.written != nil {
+		is = *p.written
+	}
+	p.explained = p.explained || want != condition{}
+	switch {
+	case want.reason == is.reason && (want.message == "" || want.message == is.message):
+		return
+	case want == condition{} && !p.explained && time.Since(s.started) < staleAfter:
+		return
+	case want.message != "":
+		s.events.Event(p.object, v1.EventTypeWarning, "FailedScheduling", want.message)
+	}
+	want.message = cmp.Or(want.message, defaultMessages[want.reason])
+	target := p.object
+	s.start(ctx, func() error { return s.writeCondition(ctx, target, want) }, ended(func(err error) {
+		if err != nil {
+			slog.Warn("the condition of a pod is not written", "pod", nameOf(target), "error", err)
+		}
+		p.written = &want // one that is refused is not tried again
+		s.next(ctx, p)
+	}))
+}
+
+// writeCondition writes the condition PodScheduled of a pod that has no node; zero removes it.
+func (c *cluster) writeCondition(ctx context.Context, p *v1.Pod, want condition) error {
+	entry := map[string]any{"type": v1.PodScheduled, "$patch": "delete"}
+	if want != (condition{}) {
+		since := metav1.Now()
+		for _, old := range p.Status.Conditions {
+			if old.Type == v1.PodScheduled && old.Status == v1.ConditionFalse {
+				since = old.LastTransitionTime
+			}
+		}
+		entry = map[string]any{"type": v1.PodScheduled, "status": v1.ConditionFalse, "reason": want.reason,
+			"message": want.message, "lastTransitionTime": since, "observedGeneration": p.Generation}
+	}
+	return c.patchPod(ctx, p, entry)
+}
+
+// patchPod changes one condition in the status of a pod.
+func (c *cluster) patchPod(ctx context.Context, p *v1.Pod, entry map[string]any) error {
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": p.UID}, // the API server refuses it for another pod of this name
+		"status":   map[string]any{"conditions": []any{entry}},
+	})
+	if err != nil {
+		return err
+	}
+	return c.insist(ctx, "status", c.statusCalls, nameOf(p), func() error {
+		_, err := c.client.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.StrategicMergePatchType, patch,
+			metav1.PatchOptions{}, "status")
+		return err
+	})
+}
