@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	listerscorev1 "k8s.io/client-go/listers/core/v1"
+	policyv1 "k8s.io/client-go/listers/policy/v1"
 	schedulingv1 "k8s.io/client-go/listers/scheduling/v1"
 	schedulingv1beta1 "k8s.io/client-go/listers/scheduling/v1beta1"
 	"k8s.io/client-go/tools/cache"
@@ -32,10 +33,12 @@ type cluster struct {
 	podIndex    cache.Indexer
 	namespaces  listerscorev1.NamespaceLister
 	classes     schedulingv1.PriorityClassLister
+	budgets     policyv1.PodDisruptionBudgetLister
 	groups      schedulingv1beta1.PodGroupLister // nil: the server has no pod groups
 	events      record.EventRecorder
 	queue       workqueue.TypedRateLimitingInterface[object] // what has changed, and what is to be tried again
 	changes     chan object                                  // out of the queue
+	mirrored    chan struct{}                                // a priority class or a budget has changed
 	calls       chan struct{}                                // a token for each binding or deletion on its way
 	statusCalls chan struct{}                                // likewise for status, which must not delay the others
 	factory     informers.SharedInformerFactory
@@ -73,8 +76,8 @@ func watchCluster(ctx context.Context, client kubernetes.Interface, settings set
 		classes: scheduling.PriorityClasses().Lister(),
 		queue: workqueue.NewTypedRateLimitingQueue(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[object](500*time.Millisecond, 5*time.Minute)),
-		changes: make(chan object),
-		calls:   make(chan struct{}, maxCalls), statusCalls: make(chan struct{}, maxStatusCalls),
+		changes: make(chan object), mirrored: make(chan struct{}, 1),
+		calls: make(chan struct{}, maxCalls), statusCalls: make(chan struct{}, maxStatusCalls),
 		recorder: record.NewBroadcaster(record.WithContext(ctx)),
 	}
 	c.events = c.recorder.NewRecorder(scheme.Scheme, v1.EventSource{Component: settings.schedulerName})
@@ -110,6 +113,15 @@ func watchCluster(ctx context.Context, client kubernetes.Interface, settings set
 			c.queue.Add(object{kind, name.Namespace, name.Name})
 		}); err != nil {
 			return nil, err
+		}
+	}
+	if settings.rest != nil {
+		budgets := factory.Policy().V1().PodDisruptionBudgets()
+		c.budgets = budgets.Lister()
+		for _, informer := range []cache.SharedIndexInformer{scheduling.PriorityClasses().Informer(), budgets.Informer()} {
+			if err := onChange(informer, func(cache.ObjectName) { makeReady(c.mirrored) }); err != nil {
+				return nil, err
+			}
 		}
 	}
 	factory.Start(ctx.Done())

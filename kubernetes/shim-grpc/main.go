@@ -34,10 +34,14 @@ import (
 func main() {
 	f := flags{settings: settings{patience: 30 * time.Second}}
 	flag.StringVar(&f.address, "address", "127.0.0.1:3333", "gRPC `address` of the scheduler")
+	flag.StringVar(&f.rest, "rest-address", "",
+		"`URL` of the admin listener of the scheduler, such as http://127.0.0.1:9081: its priority classes and\n"+
+			"disruption budgets become those of the cluster, and others are deleted; empty: the scheduler keeps its own")
 	flag.StringVar(&f.caCert, "ca-cert", "",
 		"PEM `file` with the authority of the scheduler, which speaks TLS; empty: without TLS")
 	flag.StringVar(&f.tokenFile, "token-file", "",
-		"`file` with the token for the scheduler, read at each call; empty: none")
+		"`file` with the token for the scheduler, read at each call; its role is submit, or admin with --rest-address;\n"+
+			"empty: none")
 	flag.StringVar(&f.kubeconfig, "kubeconfig", os.Getenv("KUBECONFIG"),
 		"kubeconfig `file` of the cluster; empty: $KUBECONFIG, or the service account of this pod")
 	flag.Float64Var(&f.qps, "kube-api-qps", 200,
@@ -45,8 +49,6 @@ func main() {
 	flag.StringVar(&f.metricsAddress, "metrics-address", "",
 		"`address`, such as :9090, of /metrics, /healthz and /readyz over HTTP; empty: they are not served")
 	flag.StringVar(&f.rmID, "rm-id", "kubernetes", "`ID` of this resource manager")
-	flag.BoolVar(&f.classNames, "class-names", false,
-		"send the names of priority classes, which the scheduler must have as well; otherwise only their numbers")
 	flag.StringVar(&f.schedulerName, "scheduler-name", "canopy", "pods with this spec.schedulerName are scheduled: `name`")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -60,7 +62,7 @@ func main() {
 // flags are the settings that say where the others are.
 type flags struct {
 	settings
-	address, caCert, tokenFile, kubeconfig, metricsAddress string
+	address, rest, caCert, tokenFile, kubeconfig, metricsAddress string
 
 	qps float64
 }
@@ -69,8 +71,8 @@ type flags struct {
 type settings struct {
 	rmID          string
 	schedulerName string
-	classNames    bool          // send the names of priority classes
 	patience      time.Duration // how long a pod group may be missing before it is said
+	rest          *restClient   // where priority classes and disruption budgets are put; nil: nowhere
 }
 
 // run connects to both sides and schedules until ctx ends.
@@ -92,6 +94,11 @@ func (f *flags) run(ctx context.Context) error {
 		return err
 	}
 	defer conn.Close()
+	if f.rest != "" {
+		if f.settings.rest, err = newRESTClient(f.rest, f.caCert, f.tokenFile); err != nil {
+			return err
+		}
+	}
 	m := newMetrics()
 	ctx, stop := context.WithCancel(ctx) // the server of metrics ends with the rest
 	group, ctx := errgroup.WithContext(ctx)
@@ -158,10 +165,12 @@ func run(ctx context.Context, settings settings, client kubernetes.Interface, co
 	}
 	defer c.stop()
 	defer cancel()
+	mirror, stopMirror := startMirror(ctx, c, settings.rest)
+	defer stopMirror()
 	backoff := sessionBackoff
 	for {
 		started := time.Now()
-		err := newSession(settings, c, conn).run(ctx)
+		err := newSession(settings, c, conn, mirror).run(ctx)
 		m.ready.Store(false)
 		if ctx.Err() != nil {
 			return nil

@@ -21,6 +21,7 @@ type session struct {
 	*cluster
 	scheduler si.SchedulerClient
 	hints     canopyv1.HintsClient
+	mirror    *mirror // nil: the scheduler has classes and budgets of its own
 	group     *errgroup.Group
 	called    chan func() // what to do after an API call that has ended
 
@@ -41,9 +42,9 @@ type session struct {
 	allocationStream  *stream[si.AllocationRequest, si.AllocationResponse]
 }
 
-func newSession(s settings, c *cluster, conn grpc.ClientConnInterface) *session {
+func newSession(s settings, c *cluster, conn grpc.ClientConnInterface, m *mirror) *session {
 	return &session{
-		settings: s, cluster: c, scheduler: si.NewSchedulerClient(conn), hints: canopyv1.NewHintsClient(conn),
+		settings: s, cluster: c, scheduler: si.NewSchedulerClient(conn), hints: canopyv1.NewHintsClient(conn), mirror: m,
 		called: make(chan func()), waiting: make(chan waitingStates),
 		nodes: map[string]*node{}, applications: map[string]*application{}, pods: map[object]*pod{}, keys: map[string]*pod{},
 		gangs: map[object]*gang{}, touched: map[object]bool{}, started: time.Now(),

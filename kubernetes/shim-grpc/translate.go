@@ -48,7 +48,7 @@ func (s *session) newAsk(p *v1.Pod, application string) *si.Allocation {
 	if p.Spec.Priority != nil {
 		a.Priority = *p.Spec.Priority
 	}
-	if s.classNames && p.Spec.PriorityClassName != "" {
+	if s.mirror.has(p.Spec.PriorityClassName) {
 		a.AllocationTags[common.DomainK8s+common.GroupMeta+"priorityClassName"] = p.Spec.PriorityClassName
 	}
 	if g := s.gangs[groupOf(p)]; g != nil && g.application == application {
