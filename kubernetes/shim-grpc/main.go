@@ -46,6 +46,9 @@ func main() {
 		"kubeconfig `file` of the cluster; empty: $KUBECONFIG, or the service account of this pod")
 	flag.Float64Var(&f.qps, "kube-api-qps", 200,
 		"most API calls a second to the cluster, at least 1; bursts may have twice as many")
+	flag.StringVar(&f.lease, "leader-elect", "",
+		"`NAMESPACE/NAME` of a Lease: of the replicas with it, the holder schedules and the others wait;\n"+
+			"empty: this one schedules")
 	flag.StringVar(&f.metricsAddress, "metrics-address", "",
 		"`address`, such as :9090, of /metrics, /healthz and /readyz over HTTP; empty: they are not served")
 	flag.StringVar(&f.rmID, "rm-id", "kubernetes", "`ID` of this resource manager")
@@ -62,7 +65,7 @@ func main() {
 // flags are the settings that say where the others are.
 type flags struct {
 	settings
-	address, rest, caCert, tokenFile, kubeconfig, metricsAddress string
+	address, rest, caCert, tokenFile, kubeconfig, lease, metricsAddress string
 
 	qps float64
 }
@@ -115,7 +118,12 @@ func (f *flags) run(ctx context.Context) error {
 	}
 	group.Go(func() error {
 		defer stop()
-		return run(ctx, f.settings, client, conn, m)
+		work := func(ctx context.Context) error { return run(ctx, f.settings, client, conn, m) }
+		if f.lease == "" {
+			m.leader.Set(1)
+			return work(ctx)
+		}
+		return lead(ctx, client, f.lease, usualLease, m, work)
 	})
 	return group.Wait()
 }

@@ -17,7 +17,8 @@ type metrics struct {
 	pods     *prometheus.GaugeVec
 	calls    *prometheus.CounterVec
 	binding  prometheus.Histogram
-	ready    atomic.Bool // the scheduler knows the cluster
+	leader   prometheus.Gauge
+	ready    atomic.Bool // the scheduler knows the cluster, or another replica leads
 }
 
 func newMetrics() *metrics {
@@ -34,8 +35,10 @@ func newMetrics() *metrics {
 		binding: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "canopy_shim_binding_seconds",
 			Help:    "Time from a decision of the scheduler until the API server has bound the pod.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 2, 16)}),
+		leader: prometheus.NewGauge(prometheus.GaugeOpts{Name: "canopy_shim_leader",
+			Help: "1: this replica schedules; 0: another one does."}),
 	}
-	m.registry.MustRegister(m.sessions, m.pods, m.calls, m.binding)
+	m.registry.MustRegister(m.sessions, m.pods, m.calls, m.binding, m.leader)
 	return m
 }
 

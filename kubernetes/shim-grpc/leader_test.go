@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	kubetesting "k8s.io/client-go/testing"
+
+	"google.golang.org/grpc"
+)
+
+// replica is one of several shims with the same lease.
+type replica struct {
+	metrics *metrics
+	stop    context.CancelFunc
+	ended   chan error
+}
+
+// startReplica starts a shim that leads if it gets the lease.
+func (f *fixture) startReplica(lease string) *replica {
+	f.t.Helper()
+	conn, err := dial(f.address, "", "")
+	assert.NilError(f.t, err)
+	ctx, cancel := context.WithCancel(f.t.Context())
+	r := &replica{newMetrics(), cancel, make(chan error, 1)}
+	f.t.Cleanup(func() {
+		cancel()
+		assert.Check(f.t, conn.Close())
+	})
+	go func() {
+		times := leaseTimes{3 * time.Second, 2 * time.Second, 100 * time.Millisecond}
+		r.ended <- lead(ctx, f.client, lease, times, r.metrics, func(ctx context.Context) error {
+			return run(ctx, settings{rmID: "kubernetes", schedulerName: "canopy"}, f.client, grpc.ClientConnInterface(conn),
+				r.metrics)
+		})
+	}()
+	return r
+}
+
+func (f *fixture) holder() string {
+	lease, err := f.client.CoordinationV1().Leases("canopy").Get(f.t.Context(), "shim", metav1.GetOptions{})
+	if err != nil || lease.Spec.HolderIdentity == nil {
+		return ""
+	}
+	return *lease.Spec.HolderIdentity
+}
+
+// Of two replicas one schedules. The other one takes over at once when the first ends, and after the lease when it is
+// cut off; nothing moves, and nothing is bound twice.
+func TestLeader_HandsOver(t *testing.T) {
+	f := newFixture(t, testQueues, testNode("n1", nil))
+	f.startServer()
+	first := f.startReplica("canopy/shim")
+	f.untilWatched()
+	second := f.startReplica("canopy/shim")
+	f.create(testPod("p1", "1", nil), testPod("waits", "5", nil))
+	before := f.untilPlaced(1)
+	f.untilCondition("waits", "Unschedulable", "")
+	assert.Equal(t, len(f.watched), 0, "the standby does nothing")
+	assert.Assert(t, second.metrics.ready.Load())
+
+	was := f.holder()
+	first.stop()
+	assert.NilError(t, <-first.ended)
+	f.untilWatched()
+	assert.Assert(t, f.holder() != was)
+	f.create(testPod("p2", "1", nil))
+	after := f.untilPlaced(2)
+	delete(after, "p2")
+	assert.DeepEqual(t, before, after)
+
+	// The lease is lost while a third replica waits: its holder ends its work.
+	third := f.startReplica("canopy/shim")
+	f.client.PrependReactor("update", "leases", refuseHolder(f.holder()))
+	f.untilWatched()
+	f.create(testPod("p3", "1", nil))
+	f.untilPlaced(3)
+	f.until(func() error {
+		if second.metrics.ready.Load() && third.metrics.ready.Load() {
+			return nil
+		}
+		return errors.New("a replica is not ready")
+	})
+	for name, times := range f.bindings {
+		assert.Equal(t, times, 1, name)
+	}
+}
+
+// refuseHolder fails renewals by one holder.
+func refuseHolder(identity string) kubetesting.ReactionFunc {
+	return func(action kubetesting.Action) (bool, runtime.Object, error) {
+		lease, err := runtime.DefaultUnstructuredConverter.ToUnstructured(action.(kubetesting.UpdateAction).GetObject())
+		if err == nil && fmt.Sprint(lease["spec"].(map[string]any)["holderIdentity"]) == identity {
+			err = errors.New("the API server is away")
+		}
+		return err != nil, nil, err
+	}
+}
+
+func TestLeader_RefusesTheFlag(t *testing.T) {
+	for _, lease := range []string{"shim", "a/b/c", "/shim", "canopy/"} {
+		err := lead(t.Context(), nil, lease, usualLease, newMetrics(), nil)
+		assert.ErrorContains(t, err, "--leader-elect must be NAMESPACE/NAME")
+	}
+}
