@@ -23,20 +23,17 @@ const (
 	annotationGroups = common.DomainYuniKorn + "task-groups"
 	annotationPolicy = common.DomainYuniKorn + "schedulingPolicyParameters"
 	uniqueSuffix     = "-uniqueautogen" // of an application of the pod alone
-)
 
-// Annotations of namespaces.
-const (
+	// Those of namespaces.
+
 	annotationQuota      = common.DomainYuniKorn + "namespace.quota"
 	annotationMaxCPU     = common.DomainYuniKorn + "namespace.max.cpu" // the older form of the quota
 	annotationMaxMemory  = common.DomainYuniKorn + "namespace.max.memory"
 	annotationGuaranteed = common.DomainYuniKorn + "namespace.guaranteed"
 	annotationMaxApps    = common.DomainYuniKorn + "namespace.maxApps"
 	annotationParent     = common.DomainYuniKorn + "parentqueue"
+	tagParentQueue       = "namespace.parentqueue" // which placement rules read
 )
-
-// tagParentQueue is a tag that placement rules read.
-const tagParentQueue = "namespace.parentqueue"
 
 // applicationID is the application of a pod by its labels, or one for all pods of its namespace without any.
 func applicationID(p *v1.Pod) string {
@@ -50,16 +47,14 @@ func applicationID(p *v1.Pod) string {
 
 // userOf is the user of a pod.
 func userOf(p *v1.Pod) *si.UserGroupInformation {
-	user := si.UserGroupInformation{}
-	text := p.Annotations[annotationUser]
-	switch {
-	case text == "":
+	user := &si.UserGroupInformation{}
+	if text := p.Annotations[annotationUser]; text == "" {
 		user.User = p.Labels[labelUser]
-	case json.Unmarshal([]byte(text), &user) != nil:
-		user = si.UserGroupInformation{}
+	} else if json.Unmarshal([]byte(text), user) != nil {
+		user = &si.UserGroupInformation{}
 	}
 	user.User = cmp.Or(user.User, "nobody")
-	return &user
+	return user
 }
 
 // newApplication is the application of a pod, as its first pod describes it.
@@ -72,7 +67,7 @@ func (s *session) newApplication(p *v1.Pod, id string, known *application) *si.A
 	if p.Spec.NodeName != "" {
 		a.Tags[common.AppTagCreateForce] = "true"
 	}
-	if group := s.gangOf(p); group != nil && id == s.gangs[groupOf(p)].application {
+	if group := s.gangIn(p, id); group != nil {
 		known.group = groupOf(p)
 		describeGang(a, group)
 	} else if groups := p.Annotations[annotationGroups]; groups != "" {
@@ -107,38 +102,22 @@ func (c *cluster) namespaceTags(name string) map[string]string {
 	if err != nil {
 		return tags // it is unknown
 	}
-	quota := func(tag string, texts map[v1.ResourceName]string) {
-		list, used := v1.ResourceList{}, false
-		for name, text := range texts {
-			q, err := resource.ParseQuantity(text)
-			if err != nil {
-				slog.Warn("the quota is left out", "namespace", namespace.Name, "tag", tag, "resource", name, "error", err)
-				return
-			}
-			list[name], used = q, used || !q.IsZero()
+	quota := func(tag, text string) {
+		list := v1.ResourceList{}
+		if err := json.Unmarshal([]byte(cmp.Or(text, "{}")), &list); err != nil {
+			slog.Warn("a quota is left out", "namespace", name, "tag", tag, "annotation", text, "error", err)
+			return
 		}
-		if used {
+		maps.DeleteFunc(list, func(_ v1.ResourceName, q resource.Quantity) bool { return q.IsZero() })
+		if len(list) > 0 {
 			text, _ := json.Marshal(amounts(list)) // it always has a JSON form
 			tags[tag] = string(text)
 		}
 	}
-	read := func(annotation string) (texts map[v1.ResourceName]string) {
-		if text := namespace.Annotations[annotation]; text != "" {
-			if err := json.Unmarshal([]byte(text), &texts); err != nil {
-				slog.Warn("the annotation is left out", "namespace", name, "annotation", annotation, "error", err)
-			}
-		}
-		return texts
-	}
-	older := map[v1.ResourceName]string{
-		v1.ResourceCPU: namespace.Annotations[annotationMaxCPU], v1.ResourceMemory: namespace.Annotations[annotationMaxMemory],
-	}
-	maps.DeleteFunc(older, func(_ v1.ResourceName, text string) bool { return text == "" })
-	if namespace.Annotations[annotationQuota] != "" {
-		older = read(annotationQuota)
-	}
-	quota(common.AppTagNamespaceResourceQuota, older)
-	quota(common.AppTagNamespaceResourceGuaranteed, read(annotationGuaranteed))
+	older, _ := json.Marshal(map[string]string{"cpu": cmp.Or(namespace.Annotations[annotationMaxCPU], "0"),
+		"memory": cmp.Or(namespace.Annotations[annotationMaxMemory], "0")})
+	quota(common.AppTagNamespaceResourceQuota, cmp.Or(namespace.Annotations[annotationQuota], string(older)))
+	quota(common.AppTagNamespaceResourceGuaranteed, namespace.Annotations[annotationGuaranteed])
 	if n := namespace.Annotations[annotationMaxApps]; n != "" {
 		tags[common.AppTagNamespaceResourceMaxApps] = n
 	}

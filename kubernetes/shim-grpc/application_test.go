@@ -59,10 +59,12 @@ func TestApplication_GangPolicy(t *testing.T) {
 
 // The annotations of a namespace are the quotas of the queue that a placement rule makes for it.
 func TestApplication_NamespaceQuota(t *testing.T) {
-	f := start(t, testNode("n1", nil), &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "work", Annotations: map[string]string{
+	annotations := map[string]string{
 		annotationQuota: `{"cpu": "1500m", "memory": "2Gi"}`, annotationMaxCPU: "9",
 		annotationGuaranteed: `{"cpu": "500m"}`, annotationMaxApps: "3",
-	}}})
+	}
+	f := start(t, testNode("n1", nil),
+		&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "work", Annotations: annotations}})
 	f.create(testPod("p1", "1", nil), testPod("p2", "1", nil))
 	f.untilPlaced(1)
 	waits := "p1"

@@ -101,7 +101,7 @@ func watchCluster(ctx context.Context, client kubernetes.Interface, settings set
 		return nil, err
 	}
 	watched := map[kind]cache.SharedIndexInformer{podKind: pods, nodeKind: core.Nodes().Informer()}
-	switch has, err := hasPodGroups(client); {
+	switch has, err := c.hasPodGroups(ctx); {
 	case err != nil:
 		return nil, err
 	case has:
@@ -257,7 +257,7 @@ func (c *cluster) remove(ctx context.Context, pod *v1.Pod, preempted bool) error
 const maxCalls, maxStatusCalls = 64, 8
 
 // insist makes a call until it succeeds, or fails in a way that will not change.
-func (c *cluster) insist(ctx context.Context, what string, tokens chan struct{}, target object, call func() error) error {
+func (c *cluster) insist(ctx context.Context, what string, tokens chan struct{}, on object, call func() error) error {
 	backoff := wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 7, Cap: 10 * time.Second}
 	for {
 		tokens <- struct{}{}
@@ -268,7 +268,7 @@ func (c *cluster) insist(ctx context.Context, what string, tokens chan struct{},
 			return err
 		}
 		c.metrics.called(what, err, true)
-		slog.Warn("the API server did not answer, trying again", "call", what, "object", target, "error", err)
+		slog.Warn("the API server did not answer, trying again", "call", what, "object", on, "error", err)
 		select {
 		case <-time.After(backoff.Step()):
 		case <-ctx.Done():

@@ -9,14 +9,12 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
+	v1 "k8s.io/api/core/v1"
 )
 
-// explainAgain is how often a pod that waits gets another message at most, without a change of its state.
-const explainAgain = 5 * time.Minute
-
-// noneDelay is how long a pod keeps its condition after the scheduler has said that it does not wait any more: mostly
-// it was placed, and its binding replaces the condition.
-const noneDelay = 2 * time.Second
+// A pod gets another message after explainAgain at the earliest, unless its state changes. It keeps its condition for
+// noneDelay after it waits no longer: mostly it was placed, and its binding replaces the condition.
+const explainAgain, noneDelay = 5 * time.Minute, 2 * time.Second
 
 // waitingStates are those of the stream with a number.
 type waitingStates struct {
@@ -74,7 +72,7 @@ func (s *session) onWaitingStates(ctx context.Context, m waitingStates) {
 		p.stream = m.stream
 		switch w.State {
 		case canopyv1.WaitingState_STATE_FAILED:
-			p.waiting = condition{reasonUnschedulable, w.Message}
+			p.waiting = condition{v1.PodReasonUnschedulable, w.Message}
 		case canopyv1.WaitingState_STATE_SKIPPED:
 			p.waiting = condition{reasonSkipped, w.Message}
 		default:

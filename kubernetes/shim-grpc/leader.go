@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,8 +21,8 @@ type leaseTimes struct{ duration, deadline, retry time.Duration }
 // usualLease has the times of kube-scheduler: another replica takes over 15 s after a crash.
 var usualLease = leaseTimes{15 * time.Second, 10 * time.Second, 2 * time.Second}
 
-// lead does the work while this process holds the lease NAMESPACE/NAME, and waits for the lease otherwise, until ctx
-// ends or the work fails.
+// lead waits for the lease NAMESPACE/NAME, and does the work until that or ctx ends. A lost lease is an error. A lease
+// is released after the work, not before as client-go does it, so that no two replicas work.
 func lead(ctx context.Context, client kubernetes.Interface, lease string, times leaseTimes, m *metrics,
 	work func(context.Context) error) error {
 	name, err := cache.ParseObjectName(lease)
@@ -38,79 +37,49 @@ func lead(ctx context.Context, client kubernetes.Interface, lease string, times 
 		LeaseMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name}, Client: client.CoordinationV1(),
 		LockConfig: resourcelock.ResourceLockConfig{Identity: host + "_" + string(uuid.NewUUID())},
 	}
-	for err == nil && ctx.Err() == nil {
-		m.leader.Set(0)
-		m.ready.Store(true) // to take over
-		err = leadOnce(ctx, lock, times, func(ctx context.Context) error {
-			slog.Info("this replica leads", "lease", lease)
-			m.leader.Set(1)
-			m.ready.Store(false)
-			return work(ctx)
-		})
-	}
-	return err
-}
-
-// leadOnce waits for the lease, and returns when the work has ended, because the lease is lost or for another reason.
-// The lease is released after the work only, so that no two replicas work.
-func leadOnce(ctx context.Context, lock resourcelock.Interface, times leaseTimes,
-	work func(context.Context) error) error {
-	electing, giveUp := context.WithCancel(context.WithoutCancel(ctx))
-	defer giveUp()
-	var mu sync.Mutex // the callback is another goroutine, which may start after Run has returned
-	started, ended := false, false
-	result := make(chan error, 1)
+	result, ended := make(chan error, 1), make(chan struct{})
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock: lock, LeaseDuration: times.duration, RenewDeadline: times.deadline, RetryPeriod: times.retry,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(leading context.Context) {
-				mu.Lock()
-				late := ended
-				started = !late
-				mu.Unlock()
-				if late {
-					return
-				}
+				slog.Info("this replica leads", "lease", lease)
+				m.leader.Set(1)
+				m.ready.Store(false)
 				leading, stop := context.WithCancel(leading)
 				defer context.AfterFunc(ctx, stop)()
 				result <- work(leading)
-				giveUp()
 			},
-			OnStoppedLeading: func() {},
+			OnStoppedLeading: func() { close(ended) },
+			OnNewLeader: func(holder string) {
+				if holder != lock.Identity() {
+					slog.Info("another replica leads", "lease", lease, "holder", holder)
+				}
+			},
 		},
 	})
 	if err != nil {
 		return fmt.Errorf("--leader-elect: %w", err)
 	}
-	defer context.AfterFunc(ctx, func() {
-		mu.Lock()
-		defer mu.Unlock()
-		if !started {
-			giveUp()
+	m.ready.Store(true) // to take over
+	electing, giveUp := context.WithCancel(context.WithoutCancel(ctx))
+	defer giveUp()
+	go elector.Run(electing)
+	select {
+	case err = <-result:
+	case <-ctx.Done():
+		if elector.IsLeader() {
+			err = <-result
 		}
-	})()
-	elector.Run(electing)
-	mu.Lock()
-	ended = true
-	working := started
-	mu.Unlock()
-	if working {
-		err = <-result
-		releaseLease(lock, times.deadline)
+	case <-ended:
+		<-result
+		return fmt.Errorf("the lease %s is lost", lease)
+	}
+	giveUp()
+	<-ended
+	if held, _, e := lock.Get(context.WithoutCancel(ctx)); e == nil && held.HolderIdentity == lock.Identity() {
+		held.HolderIdentity, held.LeaseDurationSeconds = "", 1
+		e = lock.Update(context.WithoutCancel(ctx), *held)
+		slog.Info("the lease is released", "lease", lease, "error", e)
 	}
 	return err
-}
-
-// releaseLease lets another replica take over at once.
-func releaseLease(lock resourcelock.Interface, within time.Duration) {
-	ctx, cancel := context.WithTimeout(context.Background(), within)
-	defer cancel()
-	held, _, err := lock.Get(ctx)
-	if err == nil && held.HolderIdentity == lock.Identity() {
-		held.HolderIdentity, held.LeaseDurationSeconds = "", 1
-		err = lock.Update(ctx, *held)
-	}
-	if err != nil {
-		slog.Warn("the lease is not released, and ends by itself", "error", err)
-	}
 }

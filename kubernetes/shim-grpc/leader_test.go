@@ -11,8 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	kubetesting "k8s.io/client-go/testing"
-
-	"google.golang.org/grpc"
 )
 
 // replica is one of several shims with the same lease.
@@ -22,8 +20,8 @@ type replica struct {
 	ended   chan error
 }
 
-// startReplica starts a shim that leads if it gets the lease.
-func (f *fixture) startReplica(lease string) *replica {
+// startReplica starts a shim that leads if it gets the lease, which lasts for a time.
+func (f *fixture) startReplica(lease string, duration time.Duration) *replica {
 	f.t.Helper()
 	conn, err := dial(f.address, "", "")
 	assert.NilError(f.t, err)
@@ -34,10 +32,9 @@ func (f *fixture) startReplica(lease string) *replica {
 		assert.Check(f.t, conn.Close())
 	})
 	go func() {
-		times := leaseTimes{3 * time.Second, 2 * time.Second, 100 * time.Millisecond}
+		times := leaseTimes{duration, 2 * time.Second, 100 * time.Millisecond}
 		r.ended <- lead(ctx, f.client, lease, times, r.metrics, func(ctx context.Context) error {
-			return run(ctx, settings{rmID: "kubernetes", schedulerName: "canopy"}, f.client, grpc.ClientConnInterface(conn),
-				r.metrics)
+			return run(ctx, settings{rmID: "kubernetes", schedulerName: "canopy"}, f.client, conn, r.metrics)
 		})
 	}()
 	return r
@@ -56,9 +53,9 @@ func (f *fixture) holder() string {
 func TestLeader_HandsOver(t *testing.T) {
 	f := newFixture(t, testQueues, testNode("n1", nil))
 	f.startServer()
-	first := f.startReplica("canopy/shim")
+	first := f.startReplica("canopy/shim", time.Hour) // which another one would wait for
 	f.untilWatched()
-	second := f.startReplica("canopy/shim")
+	second := f.startReplica("canopy/shim", 3*time.Second)
 	f.create(testPod("p1", "1", nil), testPod("waits", "5", nil))
 	before := f.untilPlaced(1)
 	f.untilCondition("waits", "Unschedulable", "")
@@ -76,17 +73,14 @@ func TestLeader_HandsOver(t *testing.T) {
 	assert.DeepEqual(t, before, after)
 
 	// The lease is lost while a third replica waits: its holder ends its work.
-	third := f.startReplica("canopy/shim")
+	third := f.startReplica("canopy/shim", 3*time.Second)
 	f.client.PrependReactor("update", "leases", refuseHolder(f.holder()))
 	f.untilWatched()
 	f.create(testPod("p3", "1", nil))
 	f.untilPlaced(3)
-	f.until(func() error {
-		if second.metrics.ready.Load() && third.metrics.ready.Load() {
-			return nil
-		}
-		return errors.New("a replica is not ready")
-	})
+	assert.Error(t, <-second.ended, "the lease canopy/shim is lost")
+	third.stop()
+	assert.NilError(t, <-third.ended)
 	for name, times := range f.bindings {
 		assert.Equal(t, times, 1, name)
 	}

@@ -33,26 +33,7 @@ import (
 
 func main() {
 	f := flags{settings: settings{patience: 30 * time.Second}}
-	flag.StringVar(&f.address, "address", "127.0.0.1:3333", "gRPC `address` of the scheduler")
-	flag.StringVar(&f.rest, "rest-address", "",
-		"`URL` of the admin listener of the scheduler, such as http://127.0.0.1:9081: its priority classes and\n"+
-			"disruption budgets become those of the cluster, and others are deleted; empty: the scheduler keeps its own")
-	flag.StringVar(&f.caCert, "ca-cert", "",
-		"PEM `file` with the authority of the scheduler, which speaks TLS; empty: without TLS")
-	flag.StringVar(&f.tokenFile, "token-file", "",
-		"`file` with the token for the scheduler, read at each call; its role is submit, or admin with --rest-address;\n"+
-			"empty: none")
-	flag.StringVar(&f.kubeconfig, "kubeconfig", os.Getenv("KUBECONFIG"),
-		"kubeconfig `file` of the cluster; empty: $KUBECONFIG, or the service account of this pod")
-	flag.Float64Var(&f.qps, "kube-api-qps", 200,
-		"most API calls a second to the cluster, at least 1; bursts may have twice as many")
-	flag.StringVar(&f.lease, "leader-elect", "",
-		"`NAMESPACE/NAME` of a Lease: of the replicas with it, the holder schedules and the others wait;\n"+
-			"empty: this one schedules")
-	flag.StringVar(&f.metricsAddress, "metrics-address", "",
-		"`address`, such as :9090, of /metrics, /healthz and /readyz over HTTP; empty: they are not served")
-	flag.StringVar(&f.rmID, "rm-id", "kubernetes", "`ID` of this resource manager")
-	flag.StringVar(&f.schedulerName, "scheduler-name", "canopy", "pods with this spec.schedulerName are scheduled: `name`")
+	f.register(flag.CommandLine)
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -66,8 +47,30 @@ func main() {
 type flags struct {
 	settings
 	address, rest, caCert, tokenFile, kubeconfig, lease, metricsAddress string
+	qps                                                                 float64
+}
 
-	qps float64
+// register defines the flags.
+func (f *flags) register(set *flag.FlagSet) {
+	set.StringVar(&f.address, "address", "127.0.0.1:3333", "gRPC `address` of the scheduler")
+	set.StringVar(&f.rest, "rest-address", "",
+		"`URL` of the admin listener of the scheduler, such as http://127.0.0.1:9081: its priority classes and\n"+
+			"disruption budgets become those of the cluster, and others are deleted; empty: the scheduler keeps its own")
+	set.StringVar(&f.caCert, "ca-cert", "",
+		"PEM `file` with the authority of the scheduler, which speaks TLS; empty: without TLS")
+	set.StringVar(&f.tokenFile, "token-file", "",
+		"`file` with the token for the scheduler, read at each call; its role is submit, or admin with --rest-address;\n"+
+			"empty: none")
+	set.StringVar(&f.kubeconfig, "kubeconfig", os.Getenv("KUBECONFIG"),
+		"kubeconfig `file` of the cluster; empty: $KUBECONFIG, or the service account of this pod")
+	set.Float64Var(&f.qps, "kube-api-qps", 200, "most API calls a second to the cluster, at least 1; bursts: twice that")
+	set.StringVar(&f.lease, "leader-elect", "",
+		"`NAMESPACE/NAME` of a Lease: of the replicas with it, the holder schedules and the others wait;\n"+
+			"empty: this one schedules")
+	set.StringVar(&f.metricsAddress, "metrics-address", "",
+		"`address`, such as :9090, of /metrics, /healthz and /readyz over HTTP; empty: they are not served")
+	set.StringVar(&f.rmID, "rm-id", "kubernetes", "`ID` of this resource manager")
+	set.StringVar(&f.schedulerName, "scheduler-name", "canopy", "pods with this spec.schedulerName are scheduled: `name`")
 }
 
 // settings of the shim.
@@ -106,7 +109,7 @@ func (f *flags) run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx) // the server of metrics ends with the rest
 	group, ctx := errgroup.WithContext(ctx)
 	if f.metricsAddress != "" {
-		server := m.serve(f.metricsAddress)
+		server := &http.Server{Addr: f.metricsAddress, Handler: m.handler(), ReadHeaderTimeout: 10 * time.Second}
 		group.Go(func() error {
 			err := server.ListenAndServe()
 			if !errors.Is(err, http.ErrServerClosed) {

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"net/http"
 	"sync/atomic"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
@@ -22,24 +22,24 @@ type metrics struct {
 }
 
 func newMetrics() *metrics {
-	m := &metrics{
-		registry: prometheus.NewRegistry(),
-		sessions: prometheus.NewCounter(prometheus.CounterOpts{Name: "canopy_shim_sessions_total",
+	registry := prometheus.NewRegistry()
+	factory := promauto.With(registry)
+	return &metrics{
+		registry: registry,
+		sessions: factory.NewCounter(prometheus.CounterOpts{Name: "canopy_shim_sessions_total",
 			Help: "Registrations with the scheduler that were tried."}),
-		pods: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "canopy_shim_pods",
+		pods: factory.NewGaugeVec(prometheus.GaugeOpts{Name: "canopy_shim_pods",
 			Help: "Pods that the scheduler was told of: asked, placed (not bound yet), or reported as running."},
 			[]string{"state"}),
-		calls: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "canopy_shim_api_calls_total",
+		calls: factory.NewCounterVec(prometheus.CounterOpts{Name: "canopy_shim_api_calls_total",
 			Help: "Calls of the API server: ok, refused, or retried, which had no answer and was made again."},
 			[]string{"call", "outcome"}),
-		binding: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "canopy_shim_binding_seconds",
+		binding: factory.NewHistogram(prometheus.HistogramOpts{Name: "canopy_shim_binding_seconds",
 			Help:    "Time from a decision of the scheduler until the API server has bound the pod.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 2, 16)}),
-		leader: prometheus.NewGauge(prometheus.GaugeOpts{Name: "canopy_shim_leader",
+		leader: factory.NewGauge(prometheus.GaugeOpts{Name: "canopy_shim_leader",
 			Help: "1: this replica schedules; 0: another one does."}),
 	}
-	m.registry.MustRegister(m.sessions, m.pods, m.calls, m.binding, m.leader)
-	return m
 }
 
 // called counts an API call that has ended.
@@ -70,15 +70,9 @@ func (m *metrics) handler() http.Handler {
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		if !m.ready.Load() {
-			http.Error(w, "the scheduler does not know the cluster yet", http.StatusServiceUnavailable)
-			return
+			w.WriteHeader(http.StatusServiceUnavailable)
 		}
-		fmt.Fprintln(w, "ok")
+		fmt.Fprintln(w, "the scheduler knows the cluster, or another replica leads:", m.ready.Load())
 	})
 	return mux
-}
-
-// serve makes the server of --metrics-address.
-func (m *metrics) serve(address string) *http.Server {
-	return &http.Server{Addr: address, Handler: m.handler(), ReadHeaderTimeout: 10 * time.Second}
 }

@@ -27,6 +27,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 )
 
 // mirror keeps the priority classes and the disruption budgets of the scheduler like those of the cluster, over REST.
@@ -37,44 +38,31 @@ type mirror struct {
 	refused    map[string]string               // by object: why the scheduler has refused it, which was said
 }
 
-// The times of a mirror: changes are gathered for a while; without any, the scheduler, whose file of queues may have
-// been read again, is compared now and then; one that does not answer is asked again soon.
+// The times of a mirror: from one comparison to the next; without a change, as the scheduler may have read its file of
+// queues again; and after an error.
 const mirrorGather, mirrorAgain, mirrorRetry = time.Second, time.Minute, 5 * time.Second
 
-// entry is an object of the cluster as REST has it.
+// entry is an object of the cluster as REST has it. Fields that are not there stay as they are.
 type entry struct {
 	fields map[string]any
 	about  runtime.Object
 	after  bool // it is changed after the others
 }
 
-// restKind is a kind of objects that REST has: the list, the path of one, and the fields that are compared. Other
-// fields stay as they are.
-type restKind struct {
-	plural string
-	path   func(fields map[string]any) string
-	fields []string
+// pathOf is the path of an object below /ws/v1/.
+func pathOf(kind string, fields map[string]any) string {
+	path := kind + "/" + url.PathEscape(fmt.Sprint(fields["name"]))
+	if namespace, has := fields["namespace"]; has {
+		path += "?namespace=" + url.QueryEscape(fmt.Sprint(namespace))
+	}
+	return path
 }
-
-var classKind = restKind{"priorityclasses",
-	func(f map[string]any) string { return "priorityclass/" + url.PathEscape(fmt.Sprint(f["name"])) },
-	[]string{"value", "globalDefault", "preemptionPolicy", "description"}}
-
-var budgetKind = restKind{"disruptionbudgets",
-	func(f map[string]any) string {
-		return fmt.Sprintf("disruptionbudget/%s?namespace=%s", url.PathEscape(fmt.Sprint(f["name"])),
-			url.QueryEscape(fmt.Sprint(f["namespace"])))
-	},
-	[]string{"selector", "minAvailable", "maxUnavailable", "allowed"}}
 
 // newClass returns a priority class. There is one default at a time: it comes after one that is none any more.
 func newClass(c *schedulingv1.PriorityClass) entry {
-	policy := v1.PreemptLowerPriority
-	if c.PreemptionPolicy != nil {
-		policy = *c.PreemptionPolicy
-	}
 	return entry{map[string]any{"name": c.Name, "value": float64(c.Value), "globalDefault": c.GlobalDefault,
-		"preemptionPolicy": string(policy), "description": c.Description}, c, c.GlobalDefault}
+		"preemptionPolicy": string(ptr.Deref(c.PreemptionPolicy, v1.PreemptLowerPriority)),
+		"description":      c.Description}, c, c.GlobalDefault}
 }
 
 // newBudget returns a budget. A number that must be available means the same to the scheduler. A percentage, and a
@@ -82,9 +70,9 @@ func newClass(c *schedulingv1.PriorityClass) entry {
 // says may be disrupted now is sent instead, and 0 as long as it has not seen the budget as it is.
 func newBudget(b *policyv1.PodDisruptionBudget) entry {
 	fields := map[string]any{"name": b.Name, "namespace": b.Namespace}
-	text, _ := json.Marshal(cmp.Or(b.Spec.Selector, &metav1.LabelSelector{})) // it always has a JSON form
 	var selector map[string]any
-	_ = json.Unmarshal(text, &selector) // it has just been written
+	text, _ := json.Marshal(cmp.Or(b.Spec.Selector, &metav1.LabelSelector{})) // it always has a JSON form
+	_ = json.Unmarshal(text, &selector)
 	fields["selector"] = selector
 	switch least := b.Spec.MinAvailable; {
 	case least != nil && least.Type == intstr.Int:
@@ -109,32 +97,30 @@ func startMirror(ctx context.Context, c *cluster, client *restClient) (*mirror, 
 	if client == nil {
 		return nil, func() {}
 	}
-	m := &mirror{cluster: c, restClient: client, refused: map[string]string{}}
+	m, ended := &mirror{cluster: c, restClient: client, refused: map[string]string{}}, make(chan struct{})
 	m.classNames.Store(&map[string]bool{})
-	wait, ended := m.tryCompare(ctx), make(chan struct{})
+	err := m.compare(ctx)
 	go func() {
 		defer close(ended)
-		for {
+		for pause := time.Duration(0); ctx.Err() == nil; pause = mirrorGather {
+			again := time.After(mirrorAgain)
+			if err != nil && ctx.Err() == nil {
+				slog.Warn("priority classes and disruption budgets are not compared", "error", err)
+				again = time.After(mirrorRetry)
+			}
+			select {
+			case <-time.After(pause):
+			case <-ctx.Done():
+			}
 			select {
 			case <-m.mirrored:
-				wait = mirrorGather
-			case <-time.After(wait):
-				wait = m.tryCompare(ctx)
+			case <-again:
 			case <-ctx.Done():
-				return
 			}
+			err = m.compare(ctx)
 		}
 	}()
 	return m, func() { <-ended }
-}
-
-// tryCompare compares, and returns when it is to be done again.
-func (m *mirror) tryCompare(ctx context.Context) time.Duration {
-	if err := m.compare(ctx); err != nil && ctx.Err() == nil {
-		slog.Warn("priority classes and disruption budgets are not compared", "error", err)
-		return mirrorRetry
-	}
-	return mirrorAgain
 }
 
 // compare changes what differs. An object that is refused has an event that says why; it does not keep others away.
@@ -146,7 +132,7 @@ func (m *mirror) compare(ctx context.Context) error {
 			classes = append(classes, newClass(c))
 		}
 	}
-	names, err := m.compareKind(ctx, classKind, classes)
+	names, err := m.compareKind(ctx, "priorityclasses", "priorityclass", classes)
 	if err != nil {
 		return err
 	}
@@ -155,25 +141,25 @@ func (m *mirror) compare(ctx context.Context) error {
 	for _, b := range listedBudgets {
 		budgets = append(budgets, newBudget(b))
 	}
-	_, err = m.compareKind(ctx, budgetKind, budgets)
+	_, err = m.compareKind(ctx, "disruptionbudgets", "disruptionbudget", budgets)
 	return err
 }
 
 // compareKind compares the objects of a kind, and returns the names of those that the scheduler then has.
-func (m *mirror) compareKind(ctx context.Context, kind restKind, entries []entry) (map[string]bool, error) {
+func (m *mirror) compareKind(ctx context.Context, plural, kind string, entries []entry) (map[string]bool, error) {
 	var known []map[string]any
-	if err := m.call(ctx, http.MethodGet, kind.plural, nil, &known); err != nil {
+	if err := m.call(ctx, http.MethodGet, plural, nil, &known); err != nil {
 		return nil, err
 	}
 	wanted, has, names := map[string]entry{}, map[string]map[string]any{}, map[string]bool{}
 	for _, e := range entries {
-		wanted[kind.path(e.fields)] = e
+		wanted[pathOf(kind, e.fields)] = e
 	}
 	for _, old := range known {
 		if old["system"] == true {
 			continue
 		}
-		path, gone := kind.path(old), false
+		path, gone := pathOf(kind, old), false
 		e, keep := wanted[path]
 		if !keep || old["value"] != e.fields["value"] { // REST does not change the value of a class
 			var err error
@@ -185,23 +171,20 @@ func (m *mirror) compareKind(ctx context.Context, kind restKind, entries []entry
 			has[path], names[fmt.Sprint(old["name"])] = old, true
 		}
 	}
-	slices.SortStableFunc(entries, func(a, b entry) int {
-		switch {
-		case a.after == b.after:
-			return strings.Compare(kind.path(a.fields), kind.path(b.fields))
-		case a.after:
-			return 1
-		}
-		return -1
-	})
+	order := func(e entry) string { return fmt.Sprint(e.after, pathOf(kind, e.fields)) } // false before true
+	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(order(a), order(b)) })
 	for _, e := range entries {
-		path := kind.path(e.fields)
-		method, where := http.MethodPost, kind.plural
+		path := pathOf(kind, e.fields)
+		method, where := http.MethodPost, plural
 		if old := has[path]; old != nil {
-			method, where = http.MethodPut, path
-			if !slices.ContainsFunc(kind.fields, func(f string) bool { return !same(old[f], e.fields[f]) }) {
+			differs := false
+			for name, field := range e.fields {
+				differs = differs || !same(old[name], field)
+			}
+			if !differs {
 				continue
 			}
+			method, where = http.MethodPut, path
 		}
 		done, err := m.change(ctx, e.about, path, method, where, e.fields)
 		if err != nil {
@@ -223,15 +206,15 @@ func same(a, b any) bool {
 // object, once for the same reason; any other failure is an error.
 func (m *mirror) change(ctx context.Context, about runtime.Object, id, method, path string, body any) (bool, error) {
 	err := m.call(ctx, method, path, body, nil)
-	var refusal *refusal
-	if !errors.As(err, &refusal) {
+	reason, refused := errors.AsType[refusal](err)
+	if !refused {
 		return err == nil, err
 	}
-	if m.refused[id] != refusal.text {
-		m.refused[id] = refusal.text
-		slog.Error("the scheduler refuses a change", "method", method, "object", id, "reason", refusal.text)
+	if m.refused[id] != string(reason) {
+		m.refused[id] = string(reason)
+		slog.Error("the scheduler refuses a change", "method", method, "object", id, "reason", reason)
 		if about != nil {
-			m.events.Event(about, v1.EventTypeWarning, "Refused", refusal.text)
+			m.events.Event(about, v1.EventTypeWarning, "Refused", string(reason))
 		}
 	}
 	return false, nil
@@ -245,9 +228,9 @@ type restClient struct {
 }
 
 // refusal is an answer that says that an object is wrong, or that it cannot be changed now.
-type refusal struct{ text string }
+type refusal string
 
-func (r *refusal) Error() string { return r.text }
+func (r refusal) Error() string { return string(r) }
 
 // newRESTClient makes a client for a URL, with the authority and the token of the gRPC connection.
 func newRESTClient(address, caCert, tokenFile string) (*restClient, error) {
@@ -270,12 +253,9 @@ func newRESTClient(address, caCert, tokenFile string) (*restClient, error) {
 	return &restClient{u.Scheme + "://" + u.Host, token(tokenFile), &http.Client{Transport: transport}}, nil
 }
 
-// restTimeout is the longest that a call of REST may take.
-const restTimeout = 30 * time.Second
-
-// call sends a body, if there is one, and reads the answer into a value, if there is one.
+// call sends a body, if there is one, and reads the answer into a value, if there is one. It may take 30 s.
 func (c *restClient) call(ctx context.Context, method, path string, body, answer any) error {
-	ctx, cancel := context.WithTimeout(ctx, restTimeout)
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	var text []byte
 	if body != nil {
@@ -310,7 +290,7 @@ func (c *restClient) call(ctx context.Context, method, path string, body, answer
 	case code == http.StatusBadRequest, code == http.StatusConflict, code == http.StatusUnprocessableEntity:
 		told := struct{ Message string }{string(text)}
 		_ = json.Unmarshal(text, &told) // else it is the text
-		return &refusal{told.Message}
+		return refusal(told.Message)
 	default:
 		return fmt.Errorf("%s %s: %s: %.200s", method, request.URL, response.Status, text)
 	}

@@ -57,8 +57,9 @@ func (f *fixture) untilObjects(kind string, want ...string) {
 func testBudget(name string, change func(*policyv1.PodDisruptionBudget)) *policyv1.PodDisruptionBudget {
 	b := &policyv1.PodDisruptionBudget{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "work", Generation: 1},
-		Spec:       policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": name}}},
-		Status:     policyv1.PodDisruptionBudgetStatus{ObservedGeneration: 1},
+		Spec: policyv1.PodDisruptionBudgetSpec{
+			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": name}}},
+		Status: policyv1.PodDisruptionBudgetStatus{ObservedGeneration: 1},
 	}
 	change(b)
 	return b

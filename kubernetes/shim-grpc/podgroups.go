@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,33 +15,37 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/ptr"
 )
 
 // gang has what a session knows of a pod group whose pods start together.
 type gang struct {
+	uid         types.UID  // of the group: one that is created again, perhaps with another policy, is another one
 	application string     // its application: one for each minCount, as long as it has not started
 	started     bool       // a pod was placed
 	calling     bool       // a change of its status is on its way
 	written     *condition // that was written and the informer does not know yet; nil: none
 }
 
-// gangName is the only task group of the application of a pod group.
-const gangName = "pods"
-
-// gangPatience is how long a pod group waits for the resources of all its pods, in milliseconds: 10 years, where the
-// scheduler's default is 15 minutes. Kubernetes has no end of it.
-const gangPatience = 10 * 365 * 24 * 3600 * 1000
+// gangName is the only task group of the application of a pod group. gangPatience is how long a group waits, in
+// milliseconds: 10 years, where the scheduler's default is 15 minutes; Kubernetes has no end of it. groupScheduled is
+// the reason of PodGroupInitiallyScheduled=True, as kube-scheduler has it.
+const gangName, gangPatience, groupScheduled = "pods", 10 * 365 * 24 * 3600 * 1000, "Scheduled"
 
 // hasPodGroups reports whether the API server has pod groups, which Kubernetes has from 1.37 on if they are enabled.
-func hasPodGroups(client kubernetes.Interface) (bool, error) {
-	served, err := client.Discovery().ServerResourcesForGroupVersion(schedulingv1beta1.SchemeGroupVersion.String())
+func (c *cluster) hasPodGroups(ctx context.Context) (has bool, err error) {
+	version := schedulingv1beta1.SchemeGroupVersion.String()
+	err = c.insist(ctx, "discovery", c.calls, object{name: version}, func() error {
+		served, err := c.client.Discovery().ServerResourcesForGroupVersion(version)
+		has = err == nil && slices.ContainsFunc(served.APIResources, func(r metav1.APIResource) bool {
+			return r.Name == "podgroups"
+		})
+		return err
+	})
 	if apierrors.IsNotFound(err) {
-		return false, nil
+		err = nil
 	}
-	return err == nil && slices.ContainsFunc(served.APIResources, func(r metav1.APIResource) bool {
-		return r.Name == "podgroups"
-	}), err
+	return has, err
 }
 
 // groupOf names the pod group of a pod; zero: it has none.
@@ -71,7 +76,7 @@ func (c *cluster) gangOf(p *v1.Pod) *schedulingv1beta1.PodGroup {
 // blocked says why a pod cannot be asked for; zero: it can.
 func (c *cluster) blocked(p *v1.Pod) condition {
 	if len(p.Spec.ResourceClaims) > 0 {
-		return condition{reasonUnschedulable, "resource claims are not supported by this scheduler"}
+		return condition{v1.PodReasonUnschedulable, "resource claims are not supported by this scheduler"}
 	}
 	name := groupOf(p)
 	if c.groups == nil || name == (object{}) {
@@ -81,11 +86,11 @@ func (c *cluster) blocked(p *v1.Pod) condition {
 	case g == nil:
 		return condition{reasonSkipped, fmt.Sprintf("waits for the pod group %s, which does not exist", name)}
 	case g.Spec.ParentCompositePodGroupName != nil:
-		return condition{reasonUnschedulable, fmt.Sprintf("the pod group %s is part of the composite pod group %s: "+
+		return condition{v1.PodReasonUnschedulable, fmt.Sprintf("the pod group %s is part of the composite pod group %s: "+
 			"these are not supported by this scheduler", name, *g.Spec.ParentCompositePodGroupName)}
 	case len(g.Spec.ResourceClaims) > 0:
-		return condition{reasonUnschedulable, fmt.Sprintf("the pod group %s has resource claims, which are not supported "+
-			"by this scheduler", name)}
+		return condition{v1.PodReasonUnschedulable, fmt.Sprintf("the pod group %s has resource claims, which are not "+
+			"supported by this scheduler", name)}
 	}
 	return condition{}
 }
@@ -107,12 +112,12 @@ func (s *session) applicationOf(p *v1.Pod) string {
 				"preemption.victim.unit of taskgroup or application only")
 		}
 	}
-	// A group that is created again, perhaps with another policy, is another one.
-	id := fmt.Sprintf("%s-%s-%.8s-%d", group.Namespace, group.Name, group.UID, group.Spec.SchedulingPolicy.Gang.MinCount)
-	if g.application == id || g.started {
+	least := group.Spec.SchedulingPolicy.Gang.MinCount
+	id := fmt.Sprintf("%s-%s-%.8s-%d", name.namespace, name.name, group.UID, least)
+	if g.application == id || g.started && g.uid == group.UID {
 		return g.application
 	}
-	if s.applications[g.application] != nil {
+	if s.applications[g.application] != nil && !g.started {
 		for _, member := range s.podsOf(byGroup, name.String()) {
 			if known := s.pods[nameOf(member)]; known != nil && known.application == g.application {
 				s.release(known)
@@ -122,39 +127,28 @@ func (s *session) applicationOf(p *v1.Pod) string {
 		s.applicationStream.put(&si.ApplicationRequest{Remove: []*si.RemoveApplicationRequest{
 			{ApplicationID: g.application, PartitionName: partition}}})
 	}
-	g.application = id
+	*g = gang{uid: group.UID, application: id, calling: g.calling}
 	return id
+}
+
+// gangIn is gangOf a pod in an application, which may be another one than that of the group.
+func (s *session) gangIn(p *v1.Pod, application string) *schedulingv1beta1.PodGroup {
+	if g := s.gangs[groupOf(p)]; g != nil && g.application == application {
+		return s.gangOf(p)
+	}
+	return nil
 }
 
 // describeGang makes an application that of a pod group.
 func describeGang(a *si.AddApplicationRequest, group *schedulingv1beta1.PodGroup) {
-	type topology struct {
-		Required string `json:"required"`
-	}
-	taskGroup := struct {
-		Name      string    `json:"name"`
-		MinMember int32     `json:"minMember"`
-		Topology  *topology `json:"topology,omitempty"`
-	}{Name: gangName, MinMember: group.Spec.SchedulingPolicy.Gang.MinCount}
-	if constraints := group.Spec.SchedulingConstraints; constraints != nil {
-		for _, t := range constraints.Topology { // one at most
-			taskGroup.Topology = &topology{t.Key}
-		}
+	taskGroup := map[string]any{"name": gangName, "minMember": group.Spec.SchedulingPolicy.Gang.MinCount}
+	constraints := ptr.Deref(group.Spec.SchedulingConstraints, schedulingv1beta1.PodGroupSchedulingConstraints{})
+	for _, t := range constraints.Topology { // one at most
+		taskGroup["topology"] = map[string]string{"required": t.Key}
 	}
 	text, _ := json.Marshal([]any{taskGroup}) // it always has a JSON form
 	a.Tags[tagVirtualPlaceholders], a.Tags[annotationGroups] = "true", string(text)
 	a.ExecutionTimeoutMilliSeconds = gangPatience
-}
-
-// describeMember makes an ask that of a pod of a group, whose priority and preemption policy precede those of the pod.
-func describeMember(a *si.Allocation, group *schedulingv1beta1.PodGroup) {
-	a.TaskGroupName = gangName
-	if group.Spec.Priority != nil {
-		a.Priority = *group.Spec.Priority
-	}
-	if policy := group.Spec.PreemptionPolicy; policy != nil {
-		a.PreemptionPolicy.AllowPreemptOther = *policy != schedulingv1beta1.PreemptNever
-	}
 }
 
 // reconcileGroup looks at the pods of a group that has changed.
@@ -214,9 +208,6 @@ func (s *session) updateGroups(ctx context.Context) {
 	}
 }
 
-// groupScheduled is the reason of a group with PodGroupInitiallyScheduled=True, as kube-scheduler has it.
-const groupScheduled = "Scheduled"
-
 // wantedGroupCondition is scheduled when minCount pods have a node, and otherwise the condition of the first pod that
 // waits. Zero: none of them says anything.
 func (s *session) wantedGroupCondition(name object, group *schedulingv1beta1.PodGroup) (want condition) {
@@ -247,24 +238,14 @@ func groupConditionOf(group *schedulingv1beta1.PodGroup) condition {
 
 func (c *cluster) writeGroupCondition(ctx context.Context, group *schedulingv1beta1.PodGroup, want condition) error {
 	next := metav1.Condition{Type: schedulingv1beta1.PodGroupInitiallyScheduled, Status: metav1.ConditionFalse,
-		Reason: want.reason, Message: want.message, ObservedGeneration: group.Generation}
+		Reason: want.reason, Message: cmp.Or(want.message, defaultMessages[want.reason]),
+		ObservedGeneration: group.Generation}
 	if want.reason == groupScheduled {
 		next.Status = metav1.ConditionTrue
 	}
-	if next.Message == "" {
-		next.Message = defaultMessages[want.reason]
-	}
 	conditions := slices.Clone(group.Status.Conditions)
 	meta.SetStatusCondition(&conditions, next) // it dates the transition
-	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": group.UID},
-		"status": map[string]any{
-			"conditions": []*metav1.Condition{meta.FindStatusCondition(conditions, next.Type)},
-		},
-	})
-	if err != nil {
-		return err
-	}
+	patch := statusPatch(group.UID, meta.FindStatusCondition(conditions, next.Type))
 	return c.insist(ctx, "group status", c.statusCalls, object{groupKind, group.Namespace, group.Name}, func() error {
 		_, err := c.client.SchedulingV1beta1().PodGroups(group.Namespace).Patch(ctx, group.Name,
 			types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")

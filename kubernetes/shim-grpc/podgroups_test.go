@@ -170,6 +170,26 @@ func TestPodGroups_Restart(t *testing.T) {
 	assert.DeepEqual(t, before, after)
 }
 
+// A group that is created again under its name is another one: its pods start together, although the application of the
+// former one has not ended yet.
+func TestPodGroups_CreatedAgain(t *testing.T) {
+	f := startWithGroups(t, testNode("n1", nil))
+	f.createGroup(testGroup("g", 2))
+	f.create(f.members("g", 2, "1")...)
+	f.untilPlaced(2)
+	f.delete("g-0", "g-1")
+	groups := f.client.SchedulingV1beta1().PodGroups("work")
+	assert.NilError(t, groups.Delete(t.Context(), "g", metav1.DeleteOptions{}))
+	again := testGroup("g", 2)
+	again.UID = "other"
+	f.createGroup(again)
+	f.create(testPod("first", "1", member("g")))
+	f.staysAt(0, testPod("single", "100m", nil))
+	f.create(testPod("second", "1", member("g")))
+	f.untilPlaced(3)
+	f.untilGroup("g", metav1.ConditionTrue, "Scheduled")
+}
+
 // The priority of a group precedes those of its pods, and its topology keeps them in one domain.
 func TestPodGroups_PriorityAndTopology(t *testing.T) {
 	zone := func(name string) func(*v1.Node) { return func(n *v1.Node) { n.Labels["zone"] = name } }

@@ -14,29 +14,14 @@ import (
 
 // node has what the scheduler was told of a node.
 type node struct {
-	info        *si.NodeInfo
-	schedulable bool
-	answer
+	info                  *si.NodeInfo
+	schedulable, accepted bool
 }
 
 // application is one that was submitted, and has not ended.
 type application struct {
-	answer
-	group object // the pod group that is its gang; zero: none
-}
-
-// answer is the scheduler's answer to a node or an application. One that was rejected is forgotten.
-type answer struct{ accepted bool }
-
-func (a *answer) wasAccepted() bool { return a.accepted }
-
-func allAccepted[T interface{ wasAccepted() bool }](all map[string]T) bool {
-	for _, a := range all {
-		if !a.wasAccepted() {
-			return false
-		}
-	}
-	return true
+	accepted bool
+	group    object // the pod group that is its gang; zero: none
 }
 
 // pod has what the scheduler was told of a pod.

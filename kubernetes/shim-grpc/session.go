@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"time"
 
@@ -101,7 +102,9 @@ func (s *session) recover(ctx context.Context) error {
 	for _, n := range nodes {
 		s.registerNode(n)
 	}
-	if err := s.stepUntil(ctx, "nodes", func() bool { return allAccepted(s.nodes) }); err != nil {
+	if err := s.stepUntil(ctx, "nodes", func() bool {
+		return !slices.ContainsFunc(slices.Collect(maps.Values(s.nodes)), func(n *node) bool { return !n.accepted })
+	}); err != nil {
 		return err
 	}
 	var pods, pending []*v1.Pod
@@ -124,7 +127,10 @@ func (s *session) recover(ctx context.Context) error {
 			s.submitted(p, s.applicationOf(p))
 		}
 	}
-	if err := s.stepUntil(ctx, "applications", func() bool { return allAccepted(s.applications) }); err != nil {
+	if err := s.stepUntil(ctx, "applications", func() bool {
+		all := slices.Collect(maps.Values(s.applications))
+		return !slices.ContainsFunc(all, func(a *application) bool { return !a.accepted })
+	}); err != nil {
 		return err
 	}
 	for _, p := range pods {

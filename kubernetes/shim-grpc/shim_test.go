@@ -12,6 +12,7 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kubetesting "k8s.io/client-go/testing"
 )
 
 // Pods are bound while they fit, and those that wait take the place of those that end, by deletion or by themselves.
@@ -135,6 +136,14 @@ func TestShim_Preempts(t *testing.T) {
 	})
 	f.untilPlaced(4)
 	f.untilEvent("low-0", "preempted")
+	said := 0
+	for _, action := range f.client.Actions() {
+		if patch, is := action.(kubetesting.PatchAction); is && strings.Contains(string(patch.GetPatch()),
+			`"reason":"PreemptionByScheduler","status":"True","type":"DisruptionTarget"`) {
+			said++
+		}
+	}
+	assert.Equal(t, said, 3, "each of the three says that it is preempted, before it is deleted")
 }
 
 // A server that is killed while a queue is full and pods wait loses nothing, moves nothing, and keeps to the max of the

@@ -15,17 +15,14 @@ import (
 // condition says why a pod or a pod group is not scheduled. Zero: it does not.
 type condition struct{ reason, message string }
 
-// The reasons of the condition PodScheduled=False. Autoscalers add nodes for the first one only; the second one is the
-// word of YuniKorn's shim.
-const (
-	reasonUnschedulable = v1.PodReasonUnschedulable
-	reasonSkipped       = "SchedulingSkipped"
-)
+// reasonSkipped is the reason of pods that autoscalers must not add nodes for: they do so for Unschedulable only. It is
+// the word of YuniKorn's shim.
+const reasonSkipped = "SchedulingSkipped"
 
 // defaultMessages are those of conditions that are not explained yet.
 var defaultMessages = map[string]string{
-	reasonUnschedulable: "no node can take the pod",
-	reasonSkipped:       "more nodes would not help the pod",
+	v1.PodReasonUnschedulable: "no node can take the pod",
+	reasonSkipped:             "more nodes would not help the pod",
 }
 
 // staleAfter is the age of a session from which a condition that it knows no reason for is removed. Before that, the
@@ -107,16 +104,18 @@ func (c *cluster) writeCondition(ctx context.Context, p *v1.Pod, want condition)
 
 // patchPod changes one condition in the status of a pod.
 func (c *cluster) patchPod(ctx context.Context, p *v1.Pod, entry map[string]any) error {
-	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": p.UID}, // the API server refuses it for another pod of this name
-		"status":   map[string]any{"conditions": []any{entry}},
-	})
-	if err != nil {
-		return err
-	}
 	return c.insist(ctx, "status", c.statusCalls, nameOf(p), func() error {
-		_, err := c.client.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.StrategicMergePatchType, patch,
-			metav1.PatchOptions{}, "status")
+		_, err := c.client.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.StrategicMergePatchType,
+			statusPatch(p.UID, entry), metav1.PatchOptions{}, "status")
 		return err
 	})
+}
+
+// statusPatch changes a condition in the status of an object; the API server refuses it for another one of this name.
+func statusPatch(uid types.UID, condition any) []byte {
+	patch, _ := json.Marshal(map[string]any{ // it always has a JSON form
+		"metadata": map[string]any{"uid": uid},
+		"status":   map[string]any{"conditions": []any{condition}},
+	})
+	return patch
 }

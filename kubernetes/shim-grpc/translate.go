@@ -9,8 +9,10 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/common"
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	v1 "k8s.io/api/core/v1"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	resources "k8s.io/component-helpers/resource"
+	"k8s.io/utils/ptr"
 )
 
 // Annotations of pods and priority classes, as YuniKorn's shim reads them.
@@ -34,27 +36,26 @@ const maxRunTimeSeconds = 87600 * 3600
 // partition of everything.
 const partition = "default"
 
-// newAsk is a pod as an ask of its application.
+// newAsk is a pod as an ask of its application. The priority of a pod group precedes that of its pods.
 func (s *session) newAsk(p *v1.Pod, application string) *si.Allocation {
+	priority, class, taskGroup := p.Spec.Priority, p.Spec.PriorityClassName, p.Annotations[annotationGroup]
+	preempts := ptr.Deref(p.Spec.PreemptionPolicy, "") != v1.PreemptNever
+	if g := s.gangIn(p, application); g != nil {
+		taskGroup = gangName
+		if g.Spec.Priority != nil {
+			priority, class = g.Spec.Priority, g.Spec.PriorityClassName
+		}
+		if g.Spec.PreemptionPolicy != nil {
+			preempts = *g.Spec.PreemptionPolicy != schedulingv1beta1.PreemptNever
+		}
+	}
 	a := &si.Allocation{
 		AllocationKey: string(p.UID), ApplicationID: application, PartitionName: partition,
-		ResourcePerAlloc: podAmounts(p),
-		TaskGroupName:    p.Annotations[annotationGroup], AllocationTags: tags(p),
-		PreemptionPolicy: &si.PreemptionPolicy{
-			AllowPreemptSelf:  s.preemptible(p.Spec.PriorityClassName),
-			AllowPreemptOther: p.Spec.PreemptionPolicy == nil || *p.Spec.PreemptionPolicy != v1.PreemptNever,
-		},
+		ResourcePerAlloc: podAmounts(p), TaskGroupName: taskGroup, AllocationTags: tags(p), Priority: ptr.Deref(priority, 0),
+		PreemptionPolicy: &si.PreemptionPolicy{AllowPreemptSelf: s.preemptible(class), AllowPreemptOther: preempts},
 	}
-	if p.Spec.Priority != nil {
-		a.Priority = *p.Spec.Priority
-	}
-	if s.mirror.has(p.Spec.PriorityClassName) {
-		a.AllocationTags[common.DomainK8s+common.GroupMeta+"priorityClassName"] = p.Spec.PriorityClassName
-	}
-	if g := s.gangs[groupOf(p)]; g != nil && g.application == application {
-		if group := s.gangOf(p); group != nil {
-			describeMember(a, group)
-		}
+	if s.mirror.has(class) {
+		a.AllocationTags[common.DomainK8s+common.GroupMeta+"priorityClassName"] = class
 	}
 	return a
 }

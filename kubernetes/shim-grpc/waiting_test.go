@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -46,12 +47,12 @@ func TestWaiting_ConditionOutlivesASession(t *testing.T) {
 	f.create(testPod("waits", "5", nil))
 	f.untilCondition("waits", "Unschedulable", "node")
 	patches := f.statusPatches()
-	for range 2 {
+	for i := range 2 {
 		f.stop()
 		f.killServer()
 		f.startServer()
 		f.startShim()
-		f.staysAt(len(f.placed()), testPod("after-"+f.address[len(f.address)-2:]+string(rune('a'+len(f.placed()))), "10m", nil))
+		f.staysAt(i, testPod(fmt.Sprint("after-", i), "10m", nil))
 		f.untilCondition("waits", "Unschedulable", "node")
 	}
 	assert.Equal(t, f.statusPatches(), patches, "the condition was not written again")
