@@ -140,8 +140,12 @@ func (c *cluster) configMap(data map[string]string) {
 
 // rest reads an answer of the scheduler about the partition.
 func (c *cluster) rest(ctx context.Context, path string, into any) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+c.address+"/ws/v1/partition/default/"+path,
-		http.NoBody)
+	return c.get(ctx, "partition/default/"+path, into)
+}
+
+// get reads an answer of the scheduler.
+func (c *cluster) get(ctx context.Context, path string, into any) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+c.address+"/ws/v1/"+path, http.NoBody)
 	if err != nil {
 		return err
 	}

@@ -79,8 +79,11 @@ func startNative(t *testing.T, namespace string) *native {
 	return startNativeWith(t, namespace, queues)
 }
 
-// startNativeWith is startNative with other queues.
-func startNativeWith(t *testing.T, namespace, queues string) *native {
+// adminAddress is where the server is changed.
+const adminAddress = "127.0.0.1:9082"
+
+// startNativeWith is startNative with other queues, and with flags of the shim.
+func startNativeWith(t *testing.T, namespace, queues string, flags ...string) *native {
 	t.Helper()
 	n := &native{cluster: connectWith(t, namespace, queues)}
 	n.scheduler, n.address = "canopy", "127.0.0.1:9081"
@@ -90,9 +93,9 @@ func startNativeWith(t *testing.T, namespace, queues string) *native {
 	programs, logs := os.Getenv(envPrograms), filepath.Join(n.folder, "log")
 	n.server = startProcess(t, filepath.Join(logs, "native-server.log"), filepath.Join(programs, "canopy"), "serve",
 		"--config", config,
-		"--grpc-address", "127.0.0.1:3333", "--http-address", n.address)
-	n.shim = startProcess(t, filepath.Join(logs, "native-shim.log"), filepath.Join(programs, "shim-grpc"),
-		"--address", "127.0.0.1:3333", "--kubeconfig", n.kubeconfig())
+		"--grpc-address", "127.0.0.1:3333", "--http-address", n.address, "--admin", "--admin-listen", adminAddress)
+	n.shim = startProcess(t, filepath.Join(logs, "native-shim.log"), append([]string{filepath.Join(programs, "shim-grpc"),
+		"--address", "127.0.0.1:3333", "--kubeconfig", n.kubeconfig()}, flags...)...)
 	n.knowsNodes()
 	return n
 }
