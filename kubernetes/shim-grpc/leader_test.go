@@ -3,11 +3,12 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"gotest.tools/v3/assert"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	kubetesting "k8s.io/client-go/testing"
@@ -52,6 +53,14 @@ func (f *fixture) holder() string {
 // cut off; nothing moves, and nothing is bound twice.
 func TestLeader_HandsOver(t *testing.T) {
 	f := newFixture(t, testQueues, testNode("n1", nil))
+	away := atomic.Pointer[string]{} // the replica that the API server does not hear
+	f.client.PrependReactor("update", "leases", func(action kubetesting.Action) (bool, runtime.Object, error) {
+		lease := action.(kubetesting.UpdateAction).GetObject().(*coordinationv1.Lease)
+		if cut := away.Load(); cut != nil && *cut == *lease.Spec.HolderIdentity {
+			return true, nil, errors.New("the API server is away")
+		}
+		return false, nil, nil
+	})
 	f.startServer()
 	first := f.startReplica("canopy/shim", time.Hour) // which another one would wait for
 	f.untilWatched()
@@ -74,7 +83,8 @@ func TestLeader_HandsOver(t *testing.T) {
 
 	// The lease is lost while a third replica waits: its holder ends its work.
 	third := f.startReplica("canopy/shim", 3*time.Second)
-	f.client.PrependReactor("update", "leases", refuseHolder(f.holder()))
+	holder := f.holder()
+	away.Store(&holder)
 	f.untilWatched()
 	f.create(testPod("p3", "1", nil))
 	f.untilPlaced(3)
@@ -83,17 +93,6 @@ func TestLeader_HandsOver(t *testing.T) {
 	assert.NilError(t, <-third.ended)
 	for name, times := range f.bindings {
 		assert.Equal(t, times, 1, name)
-	}
-}
-
-// refuseHolder fails renewals by one holder.
-func refuseHolder(identity string) kubetesting.ReactionFunc {
-	return func(action kubetesting.Action) (bool, runtime.Object, error) {
-		lease, err := runtime.DefaultUnstructuredConverter.ToUnstructured(action.(kubetesting.UpdateAction).GetObject())
-		if err == nil && fmt.Sprint(lease["spec"].(map[string]any)["holderIdentity"]) == identity {
-			err = errors.New("the API server is away")
-		}
-		return err != nil, nil, err
 	}
 }
 

@@ -107,6 +107,22 @@ disruptionbudgets: [{name: other, namespace: work, minAvailable: 1, selector: {m
 		`{"globalDefault":false,"name":"first","preemptionPolicy":"Never","value":8}`)
 	f.untilObjects("disruptionbudgets",
 		`{"allowed":0,"name":"percent","namespace":"work","selector":{"matchLabels":{"app":"percent"}}}`)
+
+	_, err = classes.Update(t.Context(), &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "default"},
+		Value: 9}, metav1.UpdateOptions{})
+	assert.NilError(t, err)
+	_, err = classes.Create(t.Context(), &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "another"},
+		Value: 10, GlobalDefault: true}, metav1.CreateOptions{})
+	assert.NilError(t, err)
+	f.untilObjects("priorityclasses",
+		`{"globalDefault":true,"name":"another","preemptionPolicy":"PreemptLowerPriority","value":10}`,
+		`{"globalDefault":false,"name":"default","preemptionPolicy":"PreemptLowerPriority","value":9}`,
+		`{"globalDefault":false,"name":"first","preemptionPolicy":"Never","value":8}`)
+	events, err := f.client.CoreV1().Events("").List(t.Context(), metav1.ListOptions{})
+	assert.NilError(t, err)
+	for _, e := range events.Items {
+		assert.Assert(t, e.Reason != "Refused", "there is one default at a time: %s", e.Message)
+	}
 }
 
 // What the scheduler refuses is an event of the object, and keeps no other one away.
@@ -134,11 +150,16 @@ func TestMirror_ClassesAndBudgetsCount(t *testing.T) {
 	two := intstr.FromInt32(2)
 	queues := strings.Replace(testQueues, "- {name: bounded,",
 		"- {name: guarded, properties: {disruption.budgets: strict}}\n          - {name: bounded,", 1)
-	f := startWithMirror(t, queues, testNode("n1", nil),
+	early := testPod("early", "5", func(p *v1.Pod) { p.Spec.PriorityClassName = "high" })
+	f := startWithMirror(t, queues, testNode("n1", nil), early,
 		&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "high"}, Value: 100},
 		testBudget("guarded", func(b *policyv1.PodDisruptionBudget) { b.Spec.MinAvailable = &two }))
 	f.untilObjects("disruptionbudgets",
 		`{"minAvailable":2,"name":"guarded","namespace":"work","selector":{"matchLabels":{"app":"guarded"}}}`)
+	const class = `"kubernetes.io/meta/priorityClassName":"high"`
+	f.untilCondition("early", "Unschedulable", "")
+	text := f.rest("/ws/v1/partition/default/queue/root.work/applications")
+	assert.Assert(t, strings.Contains(text, class), "the first pods name their classes: %s", text)
 	for i := range 4 {
 		f.create(testPod(fmt.Sprint("low-", i), "1", func(p *v1.Pod) {
 			in("root.guarded")(p)
@@ -169,8 +190,8 @@ func TestMirror_ClassesAndBudgetsCount(t *testing.T) {
 		return nil
 	})
 	f.untilCondition("high-3", "Unschedulable", "")
-	text := f.rest("/ws/v1/partition/default/queue/root.urgent/applications")
-	assert.Assert(t, strings.Contains(text, `"kubernetes.io/meta/priorityClassName":"high"`), text)
+	text = f.rest("/ws/v1/partition/default/queue/root.urgent/applications")
+	assert.Assert(t, strings.Contains(text, class), text)
 	low := 0
 	for name := range f.placed() {
 		if strings.HasPrefix(name, "low") {
