@@ -96,15 +96,20 @@ func (eng *Engine) Refresh() {
 	clear(eng.queues)
 	clear(eng.changed)
 	eng.queues, eng.changed = eng.queues[:0], eng.changed[:0]
+	eng.rise() // what has waited already, or ages otherwise than before
 }
 
 // refresh begins or ends the wait of a. An application that never had an allocation has waited since its submission,
 // also while no scheduler ran; one that has lost its last one waits from then on (PRI-51).
 func (eng *Engine) refresh(a *objects.Application) {
 	w, ageing := eng.waits[a], eng.ageingOf(a)
-	if ageing == (policies.Ageing{}) || a.PendingAskCount() == 0 || a.BoundCount() > 0 {
+	ages := ageing != (policies.Ageing{})
+	if !ages || a.PendingAskCount() == 0 || a.BoundCount() > 0 {
 		if w != nil {
 			eng.remove(w)
+			w.ageing = ageing
+		}
+		if a.PendingAskCount() == 0 || a.BoundCount() > 0 { // else the configuration may have it age again
 			delete(eng.waits, a)
 		}
 		eng.raise(a, 0)
@@ -174,21 +179,26 @@ func (eng *Engine) raise(a *objects.Application, by int32) {
 	}
 }
 
-// Advance precedes each command and each run at now. It raises the applications that are due, in the order of their
-// deadlines and then of their IDs, a thousand at most; the rest follows a tenth of a second later (PRI-52).
+// Advance precedes each command and each run at now.
 func (eng *Engine) Advance(now time.Time) {
 	eng.Refresh() // what has changed did so before now
 	eng.now = now
-	if now.Before(eng.restAt) {
+	eng.rise()
+}
+
+// rise raises the applications that are due, in the order of their deadlines and then of their IDs, a thousand at most;
+// the rest follows a tenth of a second later (PRI-52).
+func (eng *Engine) rise() {
+	if eng.now.Before(eng.restAt) {
 		return
 	}
-	for n := 0; len(eng.rises) > 0 && !eng.rises[0].due.After(now); n++ {
+	for n := 0; len(eng.rises) > 0 && !eng.rises[0].due.After(eng.now); n++ {
 		if n == risesAtOnce {
-			eng.restAt = now.Add(restAfter)
+			eng.restAt = eng.now.Add(restAfter)
 			return
 		}
 		w := eng.rises[0]
-		raised, _ := w.ageing.After(now.Sub(w.since))
+		raised, _ := w.ageing.After(eng.now.Sub(w.since))
 		eng.raise(w.app, raised)
 		eng.schedule(w)
 	}
@@ -211,12 +221,13 @@ func (eng *Engine) Check() error {
 	n := 0
 	for a := range objects.EachApplication(eng.part) {
 		w := eng.waits[a]
-		waiting := eng.ageingOf(a) != (policies.Ageing{}) && a.PendingAskCount() > 0 && a.BoundCount() == 0
+		waiting := a.PendingAskCount() > 0 && a.BoundCount() == 0
+		ages := waiting && eng.ageingOf(a) != (policies.Ageing{})
 		switch {
-		case waiting != (w != nil):
+		case ages && w == nil || w != nil && !waiting:
 			return fmt.Errorf("ageing: application %s waits: %v, and is listed: %v", a.ID(), waiting, w != nil)
-		case w == nil && a.Raised() != 0:
-			return fmt.Errorf("ageing: application %s is raised by %d and does not wait", a.ID(), a.Raised())
+		case !ages && a.Raised() != 0:
+			return fmt.Errorf("ageing: application %s is raised by %d and does not age", a.ID(), a.Raised())
 		case w == nil:
 			continue
 		case w.ageing != eng.ageingOf(a):

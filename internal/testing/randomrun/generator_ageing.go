@@ -19,30 +19,43 @@ func (s *Run) addAgeing() {
 	if !independentGenerator(fmt.Sprint("ageing ", len(s.Steps), describePartition(s.Partition))).OneIn(ageingRuns) {
 		return
 	}
-	ageQueues(&s.Partition.Root, "", 0)
+	templates := agedTemplates{}
+	templates.ageQueues(&s.Partition.Root, "", 0)
 	for i := range s.Steps {
 		if c, ok := s.Steps[i].Command.(scheduler.UseConfig); ok {
 			c.Prepared = nil
-			ageQueues(&c.Partition.Root, "", i)
+			templates.ageQueues(&c.Partition.Root, "", i)
 			s.Steps[i].Command = c
 		}
 	}
 }
 
+// agedTemplates are the copies of child templates: configurations with the same one share its copy.
+type agedTemplates map[agedTemplate]*configs.ChildTemplate
+
+type agedTemplate struct {
+	of *configs.ChildTemplate
+	by policies.Ageing
+}
+
 // ageQueues sets the ageing of q, of its child template, and of the queues below it, whose list it copies.
-func ageQueues(q *configs.Queue, path string, version int) {
+func (t agedTemplates) ageQueues(q *configs.Queue, path string, version int) {
 	path += "." + q.Name
 	g := independentGenerator(fmt.Sprint("ageing of ", path, " ", version))
 	q.Ageing = Pick(g, policies.Ageing{}, policies.Ageing{By: 1, Every: time.Second, UpTo: 3},
 		policies.Ageing{By: 7, Every: 10 * time.Second, UpTo: 100}, policies.Ageing{By: 1 << 30, Every: 3 * time.Second,
 			UpTo: 1<<31 - 1})
 	if q.ChildTemplate != nil {
-		template := *q.ChildTemplate
-		template.Ageing = q.Ageing
-		q.ChildTemplate = &template
+		key := agedTemplate{q.ChildTemplate, q.Ageing}
+		if t[key] == nil {
+			template := *q.ChildTemplate
+			template.Ageing = q.Ageing
+			t[key] = &template
+		}
+		q.ChildTemplate = t[key]
 	}
 	q.Children = slices.Clone(q.Children)
 	for i := range q.Children {
-		ageQueues(&q.Children[i], path, version)
+		t.ageQueues(&q.Children[i], path, version)
 	}
 }

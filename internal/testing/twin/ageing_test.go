@@ -8,22 +8,25 @@ import (
 
 // Ageing (PRI-50 to PRI-52). No run has more applications than rise at once.
 
-// ages reports whether a waits for an allocation in a leaf with ageing.
-func (t *Twin) ages(a *app) bool {
-	pending := false
+// waitsForAllocation reports whether a has asks and no allocation.
+func (t *Twin) waitsForAllocation(a *app) (pending bool) {
 	for _, w := range t.allocationsOf(a.id) {
 		if w.node != "" {
 			return false
 		}
 		pending = true
 	}
-	return pending && t.queue(a.leaf).conf.Ageing.By > 0 && !t.ignorePriority
+	return pending
 }
+
+// ages reports whether the leaf of a has ageing.
+func (t *Twin) ages(a *app) bool { return t.queue(a.leaf).conf.Ageing.By > 0 && !t.ignorePriority }
 
 // age raises what waits.
 func (t *Twin) age() {
 	for _, a := range t.apps {
-		if !a.waitsSince.IsZero() {
+		a.raised = 0
+		if !a.waitsSince.IsZero() && t.ages(a) {
 			a.raised = t.raise(a)
 		}
 	}
@@ -38,12 +41,15 @@ func (t *Twin) raise(a *app) int32 {
 	return int32(min(raised, int64(ageing.UpTo)))
 }
 
-// updateWaits begins and ends waits, at the end of a command or a run.
+// updateWaits begins and ends waits, at the end of a command or a run. A wait begins where a leaf has ageing, and goes
+// on where it has none any more.
 func (t *Twin) updateWaits() {
+	defer t.age()
 	for _, a := range t.apps {
 		switch {
+		case !t.waitsForAllocation(a):
+			a.waitsSince = time.Time{}
 		case !t.ages(a):
-			a.waitsSince, a.raised = time.Time{}, 0
 		case a.allocationsMade == 0:
 			a.waitsSince = a.submitted
 		case a.waitsSince.IsZero():
