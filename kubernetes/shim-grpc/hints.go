@@ -16,7 +16,7 @@ import (
 // noneDelay after it waits no longer: mostly it was placed, and its binding replaces the condition.
 const explainAgain, noneDelay = 5 * time.Minute, 2 * time.Second
 
-// waitingStates are those of the stream with a number.
+// waitingStates holds states that the numbered stream has sent.
 type waitingStates struct {
 	stream int
 	*canopyv1.WaitingStatesResponse

@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// leaseTimes are how long a lease lasts, when its holder stops trying to renew it, and how often it is renewed.
+// leaseTimes holds how long a lease lasts, how long its holder tries to renew it, and the pause between two tries.
 type leaseTimes struct{ duration, deadline, retry time.Duration }
 
 // usualLease has the times of kube-scheduler: another replica takes over 15 s after a crash.

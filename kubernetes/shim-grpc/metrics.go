@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// metrics are what the shim counts of itself. /metrics of --metrics-address serves them.
+// metrics holds the counters of the shim. /metrics of --metrics-address serves them.
 type metrics struct {
 	registry *prometheus.Registry
 	sessions prometheus.Counter

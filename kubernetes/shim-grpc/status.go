@@ -19,7 +19,7 @@ type condition struct{ reason, message string }
 // the word of YuniKorn's shim.
 const reasonSkipped = "SchedulingSkipped"
 
-// defaultMessages are those of conditions that are not explained yet.
+// defaultMessages holds the message of a condition, by its reason, until the scheduler has explained it.
 var defaultMessages = map[string]string{
 	v1.PodReasonUnschedulable: "no node can take the pod",
 	reasonSkipped:             "more nodes would not help the pod",

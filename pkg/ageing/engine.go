@@ -32,7 +32,7 @@ type Engine struct {
 	queues  []*objects.Queue
 }
 
-// wait is that of an application without an allocation.
+// wait tracks an application without an allocation from the time since which it waits.
 type wait struct {
 	app    *objects.Application
 	since  time.Time

@@ -76,7 +76,7 @@ type job struct {
 	plain *canopyv1.WaitingState
 }
 
-// result is what a round has found.
+// result holds the explanations of a round.
 type result struct {
 	queue   *queue
 	began   time.Time

@@ -19,7 +19,7 @@ const (
 	homepage = "https://github.com/canopy-scheduler/canopy"
 	// imageUser is a user and group without a name, and without a right.
 	imageUser = "65532:65532"
-	// imagePort is that of REST and the page.
+	// imagePort serves REST and the page.
 	imagePort = "9080/tcp"
 )
 

@@ -80,7 +80,7 @@ func TestImage_IsThatOfTheDockerfile(t *testing.T) {
 	}
 }
 
-// stage is what a stage of a Dockerfile says. files are those that it copies, by their names in the image.
+// stage holds the instructions of a stage of a Dockerfile; files has what it copies, by the names in the image.
 type stage struct {
 	user, port             string
 	entrypoint, cmd, files []string

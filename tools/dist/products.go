@@ -2,7 +2,7 @@ package main
 
 // What is built, and for which machines.
 
-// architectures are those of Linux for which everything is built, as Go and Debian name them.
+// architectures lists the architectures of Linux for which everything is built, as Go and Debian name them.
 var architectures = []string{"amd64", "arm64"}
 
 // A product is a set of programs that is shipped together: as an archive, an image, and maybe a Debian package.
@@ -17,7 +17,7 @@ type product struct {
 	image    imageConfig
 }
 
-// imageConfig is what deploy/Dockerfile says of the image of a product.
+// imageConfig configures the image of a product as deploy/Dockerfile does.
 type imageConfig struct {
 	program string   // its path in the image, which is the entrypoint
 	args    []string // the default arguments

@@ -11,7 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// bomFile is what a reader of a CycloneDX document needs of it.
+// bomFile has the fields of a CycloneDX document that scanners read.
 type bomFile struct {
 	BOMFormat, SpecVersion, SerialNumber string
 	Metadata                             struct {

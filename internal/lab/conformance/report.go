@@ -67,7 +67,7 @@ func reported(c Case) reportedCase {
 	return reportedCase{Name: c.Name, Demand: c.Demand, Source: c.Source, Feature: c.Feature}
 }
 
-// notSupported is why the case was not run.
+// notSupported says why the case was not run.
 func (c *Case) notSupported() string {
 	return "not supported: the feature " + c.Feature + " was not named"
 }

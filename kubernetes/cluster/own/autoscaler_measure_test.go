@@ -17,7 +17,7 @@ import (
 // envScheduler is the schedulerName of pods that are measured; empty: that of the shim.
 const envScheduler = "CANOPY_AUTOSCALER_SCHEDULER"
 
-// measured is what a thousand pods cost.
+// measured holds the figures of a thousand pods.
 type measured struct {
 	Scheduler   string  `json:"scheduler"`
 	Seconds     float64 `json:"seconds"`     // from the first pod until the last is bound

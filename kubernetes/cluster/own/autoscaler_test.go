@@ -137,7 +137,7 @@ func (c *autoscaled) forSeconds(n int, check func(ctx context.Context)) {
 	}
 }
 
-// vcores are those of nodes.
+// vcores returns the vcores of nodes together.
 func vcores(nodes []v1.Node) (n int64) {
 	for _, x := range nodes {
 		n += x.Status.Capacity.Cpu().Value()

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// template is that of pods of a controller, which are one application with the controller's name.
+// template returns the template and the selector of a controller, whose pods are one application with its name.
 func (c *cluster) template(name, cpu string) (v1.PodTemplateSpec, *metav1.LabelSelector) {
 	labels := map[string]string{"applicationId": name}
 	return v1.PodTemplateSpec{
