@@ -45,7 +45,7 @@ func TestWaiting_ConditionFollowsTheState(t *testing.T) {
 func TestWaiting_ConditionOutlivesASession(t *testing.T) {
 	f := start(t, testNode("n1", nil))
 	f.create(testPod("waits", "5", nil))
-	f.untilCondition("waits", "Unschedulable", "node")
+	f.untilCondition("waits", "Unschedulable", "it asks for vcore 5")
 	patches := f.statusPatches()
 	for i := range 2 {
 		f.stop()
@@ -53,7 +53,7 @@ func TestWaiting_ConditionOutlivesASession(t *testing.T) {
 		f.startServer()
 		f.startShim()
 		f.staysAt(i, testPod(fmt.Sprint("after-", i), "10m", nil))
-		f.untilCondition("waits", "Unschedulable", "node")
+		f.untilCondition("waits", "Unschedulable", "it asks for vcore 5")
 	}
 	assert.Equal(t, f.statusPatches(), patches, "the condition was not written again")
 	_, err := f.client.CoreV1().Nodes().Create(t.Context(), testNode("n2", func(n *v1.Node) {
