@@ -19,8 +19,8 @@ const testHelp = `Check what a queues.yaml does against files of assertions, wit
 An assertion has one question and the expected answer: the queue in which a submission
 is placed or the reason why it is rejected, the effective max and guaranteed of a queue,
 also in a cluster of a stated size, the limits of a user or a group, or the order and
-the current priorities of queues with pending asks. docs/ASSERTIONS.md describes the
-format.
+the current priorities of queues with pending asks, or settings of the partition such as
+backfill. docs/ASSERTIONS.md describes the format.
 
 Every assertion is checked and has one line of output. The line of a failed assertion
 has the path, the expected and the actual value of each difference.

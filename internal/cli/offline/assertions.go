@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/placement"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
@@ -15,8 +16,7 @@ type Assertions struct {
 	List      []Assertion
 }
 
-// Assertion is one question and its expected result. Exactly one of Place, Queue, Limit and
-// Workloads is set.
+// Assertion is one question and its expected result. Exactly one of Place, Queue, Limit, Workloads and Section is set.
 type Assertion struct {
 	Line      int
 	Name      string // empty: the question is the name
@@ -27,6 +27,7 @@ type Assertion struct {
 	Queue     string                // what are the effective quotas of this queue
 	Limit     *LimitQuery           // what is the effective limit of a user or group
 	Workloads []Workload            // in which order are queues sorted with this work
+	Section   string                // what are the settings of this section of the partition, such as reservation
 
 	Expect Expect
 }
@@ -73,6 +74,14 @@ type Expect struct {
 
 	Order      []string        // of work: queues in their order
 	Priorities []QueuePriority // of work
+
+	Settings []ExpectedSetting // of settings
+}
+
+// ExpectedSetting is the expected value of a setting of a partition, as PartitionSetting.Text writes it.
+type ExpectedSetting struct {
+	Setting configs.PartitionSetting
+	Text    string
 }
 
 // QueuePriority is the expected current priority of a queue; Pending false: nothing is pending.
@@ -122,6 +131,8 @@ func (a *Assertion) Question() string {
 			queues = append(queues, w.Queue)
 		}
 		return "work in " + strings.Join(queues, ", ")
+	case a.Section != "":
+		return a.Section + " of partition " + a.Partition
 	}
 	return "queue " + a.Queue
 }

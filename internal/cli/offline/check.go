@@ -60,6 +60,10 @@ func (p *Partition) check(a *Assertion) Result {
 		err = p.checkLimit(r, a)
 	case a.Workloads != nil:
 		err = p.checkWorkload(r, a)
+	case a.Section != "":
+		for _, x := range a.Expect.Settings {
+			r.compare(a.Section+" "+x.Setting.Key, x.Text, x.Setting.Text(&p.conf))
+		}
 	default:
 		err = p.withCluster(a.Cluster, func() error { return p.checkQueue(r, a.Queue, a) })
 	}

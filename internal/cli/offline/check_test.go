@@ -40,6 +40,7 @@ partitions:
       - {name: l, maxapplications: 50}
       - {name: r, maxapplications: 50}
 - name: gpu
+  reservation: {backfill: bounded, timeout: 10m}
   classesneedingquota: [{operator: DoesNotExist}]
   queues: [{name: root, submitacl: '*', queues: [{name: a, resources: {max: {gpu: 2}}}]}]
 - name: percent
@@ -96,6 +97,12 @@ func TestCheck_Assertions(t *testing.T) {
 			"root.a max vcore: expected 1, actual 0"},
 		{"QUO-63: a percent of a child template", "{partition: percent, place: {user: ann, queue: root.p.new}, " +
 			"cluster: {vcore: 16}, expect: {created: true, max: {vcore: 2}}}", ""},
+
+		{"CFG-23: settings of a partition, and defaults", "{partition: gpu, settings: reservation, " +
+			"expect: {backfill: Bounded, timeout: 600s, enabled: true, backfillasks: 64}}", ""},
+		{"CFG-23: other settings", "{settings: reservation, expect: {backfill: bounded, timeout: 10m, enabled: false}}",
+			"reservation backfill: expected bounded, actual off | reservation timeout: expected 10m0s, actual 1h0m0s | " +
+				"reservation enabled: expected false, actual true"},
 
 		{"PLC-1: a placement",
 			"{place: {user: ann, queue: root.a.x}, expect: {queue: root.a.x, rule: provided, created: false, maxapplications: " +

@@ -3,11 +3,13 @@ package offline
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"gopkg.in/yaml.v3"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
+	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 	"github.com/canopy-scheduler/canopy/pkg/placement"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
@@ -60,7 +62,7 @@ var questions = map[string][]string{
 	"queue": {"max", "guaranteed", "maxapplications", "properties"},
 	"limit": {"maxresources", "maxapplications", "group"},
 	"work":  {"order", "priorities"},
-}
+} // those of settings are the settings of the section
 
 func (f *assertionReader) assertion(n *yaml.Node) Assertion {
 	a := Assertion{Line: n.Line}
@@ -77,15 +79,18 @@ func (f *assertionReader) assertion(n *yaml.Node) Assertion {
 		question("queue", func(n *yaml.Node) { a.Queue = f.queue(n, "queue") }),
 		question("limit", func(n *yaml.Node) { a.Limit = f.limitQuery(n) }),
 		question("work", func(n *yaml.Node) { a.Workloads = f.workloads(n) }),
+		question("settings", func(n *yaml.Node) { a.Section = f.section(n) }),
 		field{"expect", func(n *yaml.Node) { expected = n }},
 	)
 	switch {
 	case n.Kind != yaml.MappingNode:
 	case len(asked) != 1:
-		f.Refuse(n, "it has one of place, queue, limit and work", "the assertion asks %d questions", len(asked))
+		f.Refuse(n, "it has one of place, queue, limit, work and settings", "the assertion asks %d questions", len(asked))
 	case expected == nil:
 		f.Refuse(n, "add expect: with the expected values", "the assertion expects nothing")
-	default:
+	case a.Section != "":
+		a.Expect.Settings = f.settings(expected, a.Section)
+	case asked[0] != "settings": // otherwise the section is a mistake
 		f.expect(expected, asked[0], &a)
 	}
 	return a
@@ -197,6 +202,57 @@ func (f *assertionReader) expect(n *yaml.Node, question string, a *Assertion) {
 	case e.Rejected != nil && stated > 1:
 		f.Refuse(n, "", "a rejected application has no queue, so rejected must be the only key of expect")
 	}
+}
+
+// section reads the name of a section of a partition; empty: it is a mistake.
+func (f *assertionReader) section(n *yaml.Node) string {
+	var sections []string
+	for _, s := range configs.PartitionSettings() {
+		sections = append(sections, s.Section)
+	}
+	sections = slices.Compact(sections)
+	name := f.Text(n, "settings")
+	if n.Kind == yaml.ScalarNode && !slices.Contains(sections, name) {
+		f.Refuse(n, "one of "+strings.Join(sections, ", "), "a partition has no settings %s", validation.Quote(name))
+		return ""
+	}
+	return name
+}
+
+// settings reads expected settings of a section, as queues.yaml has them.
+func (f *assertionReader) settings(n *yaml.Node, section string) (out []ExpectedSetting) {
+	var known []field
+	for _, s := range configs.PartitionSettings() {
+		if s.Section != section {
+			continue
+		}
+		known = append(known, field{s.Key, func(n *yaml.Node) {
+			var p configs.Partition
+			switch to := s.Field(&p).(type) {
+			case *bool:
+				*to = f.Flag(n, s.Key)
+			case *time.Duration:
+				var err error
+				if *to, err = time.ParseDuration(f.Text(n, s.Key)); err != nil {
+					f.WrongType(n, s.Key, "a time, such as "+s.Examples[0])
+				}
+			case *int:
+				*to = int(number[int32](f, n, s.Key))
+			case configs.WordSetting:
+				text := f.Text(n, s.Key)
+				word := slices.IndexFunc(s.Words, func(word string) bool { return strings.EqualFold(word, text) })
+				if word < 0 {
+					f.WrongType(n, s.Key, strings.Join(s.Words, " or "))
+					return
+				}
+				to.Choose(word)
+			}
+			out = append(out, ExpectedSetting{s, s.Text(&p)})
+		}})
+	}
+	f.requireEntries(n, "expect of settings", "name a setting and its expected value")
+	f.fields(n, "expect of "+section, known...)
+	return out
 }
 
 // properties reads expected properties: each must exist, and its text must be legal.

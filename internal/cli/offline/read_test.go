@@ -36,7 +36,7 @@ func TestReadAssertions_MistakePositions(t *testing.T) {
 		{"an unknown key", "assertion: []",
 			`1:1: unknown key "assertion" in the document (hint: did you mean "assertions"?)`},
 		{"an unknown key of an assertion", of("{queu: root.a, expect: {max: {}}}"),
-			`2:3: the assertion asks 0 questions (hint: it has one of place, queue, limit and work)` + "\n" +
+			`2:3: the assertion asks 0 questions (hint: it has one of place, queue, limit, work and settings)` + "\n" +
 				`2:4: unknown key "queu" in an assertion (hint: did you mean "queue"?)`},
 		{"an unknown key without a suggestion", of("{queue: root.a, expect: {zzzzz: 1, max: {vcore: 1}}}"),
 			`2:28: unknown key "zzzzz" in expect of queue (hint: one of max, guaranteed, maxapplications, properties)`},
@@ -47,10 +47,21 @@ func TestReadAssertions_MistakePositions(t *testing.T) {
 			of("{queue: root.a, expect: {properties: {runtime.max: 1h, runtime.maximum: 1h, runtime.enforce: yes}}}"),
 			"2:58: there is no property runtime.maximum\n" +
 				`2:96: property runtime.enforce cannot be "yes" (hint: it is true or false)`},
+		{"a section that does not exist", of("{settings: backfill, expect: {backfill: off}}"),
+			`2:14: a partition has no settings "backfill" (hint: one of preemption, reservation, noderefusal)`},
+		{"settings that do not exist, or cannot be",
+			of("{settings: reservation, expect: {backfil: off, backfill: on, timeout: 1, enabled: 5, backfillasks: x}}"),
+			`2:36: unknown key "backfil" in expect of reservation (hint: did you mean "backfill"?)` + "\n" +
+				`2:60: backfill must be off or bounded, not the text "on"` + "\n" +
+				`2:73: timeout must be a time, such as 60m, not "1"` + "\n" +
+				`2:85: enabled must be true or false, not "5"` + "\n" +
+				`2:102: backfillasks must be a whole number within its range, not the text "x"`},
+		{"no settings", of("{settings: reservation, expect: {}}"),
+			"2:35: expect of settings is empty, so nothing is expected (hint: name a setting and its expected value)"},
 		{"a duplicate key", of("{queue: root.a, queue: root.b, expect: {max: {vcore: 1}}}"),
 			`2:19: duplicate key "queue" in an assertion (hint: the first one is in line 2)`},
 		{"two questions", of("{queue: root.a, place: {user: a}, expect: {max: {vcore: 1}}}"),
-			"2:3: the assertion asks 2 questions (hint: it has one of place, queue, limit and work)"},
+			"2:3: the assertion asks 2 questions (hint: it has one of place, queue, limit, work and settings)"},
 		{"no expectation", of("{queue: root.a}"),
 			"2:3: the assertion expects nothing (hint: add expect: with the expected values)"},
 		{"not a mapping", of("root.a"), `2:3: an assertion must be a mapping, not the text "root.a"`},
@@ -115,7 +126,7 @@ func TestReadAssertions_MistakePositions(t *testing.T) {
 			"2:25: name must be a text, not nothing\n2:41: max must be a mapping, not nothing\n" +
 				"2:63: guaranteed vcore must be a text, not nothing"},
 		{"a merge", of("{<<: {queue: root.a}, expect: {max: {vcore: 1}}}"),
-			"2:3: the assertion asks 0 questions (hint: it has one of place, queue, limit and work)\n" +
+			"2:3: the assertion asks 0 questions (hint: it has one of place, queue, limit, work and settings)\n" +
 				`2:4: merge key << is not allowed (hint: write the value out where it is used)`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
