@@ -14,9 +14,17 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// Audit checks, from the client's messages alone, what demo.CheckIdle checks. WaitIdle must have returned, and no
-// message may have been sent since.
-func (c *Client) Audit(conf configs.Partition) error { return demo.CheckIdle(c.snapshot(conf)) }
+// Audit checks, from the client's messages alone, what demo.CheckIdle checks. They say nothing of reservations, so with
+// those an ask that it finds pending may wait for a good reason. WaitIdle must have returned, and no message may have
+// been sent since.
+func (c *Client) Audit(conf configs.Partition) error {
+	err := demo.CheckIdle(c.snapshot(conf))
+	if err != nil && conf.Reservation.Enabled {
+		return fmt.Errorf("%w (nodes may be reserved, which is not known here; check with reservation: {enabled: false})",
+			err)
+	}
+	return err
+}
 
 // QueueLines are the configured queues with the asks and allocations that the client knows. It is for a
 // scheduler whose snapshots cannot be read.
