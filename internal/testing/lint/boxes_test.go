@@ -29,13 +29,14 @@ type box struct {
 // or testing. Test files may import anything.
 var boxes = []box{
 	{name: "values", pure: true, trees: []string{
-		"pkg/affinity", "pkg/budgets", "pkg/configs", "pkg/constraints", "pkg/events", "pkg/feasibility", "pkg/gangs",
+		"pkg/affinity", "pkg/budgets", "pkg/configs", "pkg/constraints", "pkg/decay", "pkg/events", "pkg/feasibility",
+		"pkg/gangs",
 		"pkg/lifecycle", "pkg/limits", "pkg/names", "pkg/persistent", "pkg/placement", "pkg/policies", "pkg/priorities",
 		"pkg/quota",
 		"pkg/refusals", "pkg/registry", "pkg/resources", "pkg/security", "pkg/topology",
 	}},
 	{name: "core", pure: true,
-		trees: []string{"pkg/ageing", "pkg/backfill", "pkg/clusterquota", "pkg/explain", "pkg/gangscheduling",
+		trees: []string{"pkg/ageing", "pkg/backfill", "pkg/clusterquota", "pkg/explain", "pkg/fairness", "pkg/gangscheduling",
 			"pkg/nodeselection", "pkg/objects", "pkg/preemption", "pkg/reservation", "pkg/runtimes", "pkg/scheduler"}},
 	{name: "process", trees: []string{
 		"internal/ha", "internal/server", "pkg/canopy", "pkg/hints", "pkg/metrics", "pkg/rmproxy", "pkg/webservice",
