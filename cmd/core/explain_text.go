@@ -186,6 +186,18 @@ func printRank(t preemptText, e *explanation) {
 	}
 }
 
+// usageText is what was used over time, as it is compared.
+func usageText(u *explain.Usage) string {
+	if u == nil {
+		return "nothing"
+	}
+	text := fmt.Sprintf("%.2g %% over time and %.2g %% now", 100*u.Share, 100*u.Held)
+	if u.Weight != 1 {
+		text += fmt.Sprintf(" by weight %.3g", u.Weight)
+	}
+	return text
+}
+
 // aheadText is a member ahead with what puts it there.
 func aheadText(m *explain.Member, a *explain.Ahead) string {
 	switch a.By {
@@ -193,6 +205,8 @@ func aheadText(m *explain.Member, a *explain.Ahead) string {
 		return fmt.Sprintf("%s (priority %d, above %d)", a.Name, a.Priority, m.Priority)
 	case policies.ByShare:
 		return fmt.Sprintf("%s (share %.3g, below %.3g)", a.Name, a.Share, m.Share)
+	case policies.ByUsage:
+		return fmt.Sprintf("%s (used %s, below %s)", a.Name, usageText(a.Usage), usageText(m.Usage))
 	case policies.BySubmission, policies.ByCreation:
 		return fmt.Sprintf("%s (%s older)", a.Name, ageText(m.Submitted.Time().Sub(a.Submitted.Time())))
 	}

@@ -63,6 +63,10 @@ type Partition struct {
 	Reservation Reservation
 
 	NodeRefusal refusals.Settings // noderefusal
+
+	// FairnessWeights say what the use of a resource counts for in usage over time, from 0.001 to 1000, in the order of
+	// names (fairness.weights, FAI-2); empty: the dominant share counts.
+	FairnessWeights []policies.Weight
 }
 
 // Reservation configures reservations: an ask that fits no node reserves one, whose free resources are

@@ -98,7 +98,7 @@ func TestDifference_ComparesEveryQueueSetting(t *testing.T) {
 // A new field belongs to one of the two.
 func TestDifference_ClassifiesEveryPartitionSetting(t *testing.T) {
 	readWhenUsed := []string{"Name", "PlacementRules", "NodePressureEnabled", "NodePressureGrace", "UserGroupResolver",
-		"Budgets", "NominationTimeout", "Churn", "NodeRefusal", "Reservation"}
+		"Budgets", "NominationTimeout", "Churn", "NodeRefusal", "Reservation", "FairnessWeights"}
 	global := []string{"NodeSortPolicy", "PriorityDisabled", "PreemptionEnabled", "QuotaPreemptionEnabled",
 		"ClassesNeedingQuota"}
 	of := reflect.TypeFor[Partition]()

@@ -16,7 +16,7 @@ type PartitionSetting struct {
 	Sentence     string   // what it sets
 	Examples     []string // of a duration
 	Words        []string // the legal values of a WordSetting
-	// Field returns the field of a partition: a *bool, a *time.Duration, an *int or a WordSetting.
+	// Field returns the field of a partition: a *bool, a *time.Duration, an *int, a WordSetting or a *[]policies.Weight.
 	Field func(*Partition) any
 	// Least and Most bound a number. Least of a duration is 0 or, if it must be above zero, 1; Most is not used.
 	Least, Most int
@@ -80,6 +80,9 @@ var partitionSettings = []PartitionSetting{
 		Field: func(p *Partition) any { return &p.Reservation.BackfillNodes },
 		Least: 1, Most: 10000, Sentence: "With backfill, how many reserved nodes are looked at."},
 
+	{Section: "fairness", Key: "weights", Field: func(p *Partition) any { return &p.FairnessWeights },
+		Sentence: "What the use of each resource counts for in usage over time. Without it the dominant share counts."},
+
 	{Section: "noderefusal", Key: "backoff", Field: func(p *Partition) any { return &p.NodeRefusal.Backoff },
 		Examples: []string{"10s", "0s"},
 		Sentence: "How long an ask is kept from a node that has refused it for the first time. 0s: refusals have " +
@@ -104,6 +107,12 @@ func (s *PartitionSetting) Text(p *Partition) string {
 		return fmt.Sprint(*v)
 	case WordSetting:
 		return v.String()
+	case *[]policies.Weight:
+		var texts []string
+		for _, w := range *v {
+			texts = append(texts, fmt.Sprintf("%s: %v", w.Resource, w.Weight))
+		}
+		return strings.Join(texts, ", ")
 	}
 	panic("configs: " + s.Section + " " + s.Key + " is of an unknown type")
 }

@@ -22,6 +22,9 @@ const (
 	BackoffProperty              = "application.unschedasks.backoff"
 	ExistingLeavesProperty       = "childtemplate.existing"
 	AgeingProperty               = "priority.ageing"
+	HalfLifeProperty             = "fairness.halflife"
+	FairnessByProperty           = "fairness.by"
+	FairnessWeightProperty       = "fairness.weight"
 	RunTimeDefaultProperty       = "runtime.default"
 	RunTimeMaxProperty           = "runtime.max"
 	RunTimeEnforceProperty       = "runtime.enforce"
@@ -36,6 +39,7 @@ type Settings struct {
 	PriorityPolicy          policies.PriorityPolicy
 	PriorityOffset          int32
 	Ageing                  policies.Ageing // of the applications of a leaf that wait for their first allocation
+	Fairness                policies.Fairness
 	PreemptionPolicy        policies.PreemptionPolicy
 	PreemptionGuarantee     policies.PreemptionGuarantee
 	PriorityPreemption      policies.PriorityPreemption
@@ -117,6 +121,17 @@ var properties = []Property{
 		Sentence: "How the priority of an application of the leaf that has no allocation rises while it waits.",
 		Accepted: "N per DURATION up to N, such as 10 per 10m up to 100, or off"},
 		func(s *Settings) *policies.Ageing { return &s.Ageing }, policies.ParseAgeing),
+	scalar(Property{Name: HalfLifeProperty, Default: "off", Words: []string{"24h", "off"},
+		Sentence: "What is below the queue is ordered by usage over time, which counts for half after so long.",
+		Accepted: "a duration from 5m to 8760h, or off"},
+		func(s *Settings) *time.Duration { return &s.Fairness.HalfLife }, policies.ParseHalfLife),
+	word(Property{Name: FairnessByProperty, Sentence: "Whose usage over time orders the applications of a leaf."},
+		func(s *Settings) *policies.FairnessBy { return &s.Fairness.By }, strings.EqualFold,
+		policies.FairByApplication, policies.FairByUser),
+	scalar(Property{Name: FairnessWeightProperty, Default: "1", Words: []string{"2.5", "guarantee"},
+		Sentence: "How many times as much as a sibling with 1 it may use over time; guarantee: its part of the cluster.",
+		Accepted: "a number from 0.001 to 1000000, or guarantee"},
+		func(s *Settings) *policies.FairnessWeight { return &s.Fairness.Weight }, policies.ParseFairnessWeight),
 	word(Property{Name: "preemption.policy", Inherited: policies.PreemptDisabled.String(),
 		Sentence: "Where asks of the queue find victims; disabled: its allocations are no victims."},
 		func(s *Settings) *policies.PreemptionPolicy { return &s.PreemptionPolicy },

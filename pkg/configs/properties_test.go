@@ -94,8 +94,10 @@ func TestSettings_ReadFromProperties(t *testing.T) {
 
 // Each field of Settings has an entry whose default and words are legal, and whose default has no effect.
 func TestProperties_DescribeEveryField(t *testing.T) {
-	fields := reflect.TypeFor[Settings]().NumField() - 1 + reflect.TypeFor[RunTime]().NumField() - 1
-	assert.Equal(t, len(properties), fields, "Properties itself has no entry, RunTime one for each of its fields")
+	fields := reflect.TypeFor[Settings]().NumField() - 1 + reflect.TypeFor[RunTime]().NumField() - 1 +
+		reflect.TypeFor[policies.Fairness]().NumField() - 1
+	assert.Equal(t, len(properties), fields,
+		"Properties itself has no entry, RunTime and Fairness have one for each of their fields")
 	for _, p := range Properties() {
 		for _, text := range append(p.Words, p.Default) {
 			assert.Assert(t, p.Accepts(text), "%s: %q", p.Name, text)

@@ -1,6 +1,9 @@
 package explain
 
 import (
+	"time"
+
+	"github.com/canopy-scheduler/canopy/pkg/fairness"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 )
@@ -34,7 +37,30 @@ type Member struct {
 	RaisedBy int32  `json:"raisedBy,omitempty"` // part of the priority of an application: it has waited for as long
 	// the fair share of a queue; of an application in a Fair leaf its largest share, or usage without a guarantee
 	Share     float64           `json:"share"`
+	Usage     *Usage            `json:"usage,omitempty"`    // over time, where that orders (FAI-4)
 	Submitted objects.Timestamp `json:"submitted,omitzero"` // of an application, or when an ask was created
+}
+
+// Usage is the usage over time of a queue, an application or its user, in parts of the cluster.
+type Usage struct {
+	Share  float64 `json:"share"`  // on average; what was used a half-life ago counts for half
+	Held   float64 `json:"held"`   // now
+	Weight float64 `json:"weight"` // both are divided by it
+	Key    float64 `json:"key"`    // what is compared; the smaller one goes first
+}
+
+// UsageOverTime says what is known of usage over time at a time.
+type UsageOverTime struct {
+	At            time.Time
+	OfQueue       func(*objects.Queue) *fairness.Usage
+	OfApplication func(*objects.Application) *fairness.Usage
+}
+
+func (t *UsageOverTime) of(u *fairness.Usage) *Usage {
+	if u == nil {
+		return nil
+	}
+	return &Usage{u.Share(t.At), u.Held(), u.Weight(), u.Key(t.At)}
 }
 
 // Ahead is a member that comes before the one on the path of the ask.
@@ -51,12 +77,12 @@ const maxAhead = 3
 // level that can be placed, whatever its rank: an ask with all gates open is placed before any that has a closed one.
 //
 // Requires: as for Gates. The cost grows with the number of members that come before.
-func Ranks(x *objects.Allocation) (ranks []Rank) {
+func Ranks(x *objects.Allocation, t UsageOverTime) (ranks []Rank) {
 	path := pathTo(x.Application().Queue())
 	for i, parent := range path[:len(path)-1] {
-		ranks = append(ranks, queueLevel(parent, path[i+1]))
+		ranks = append(ranks, t.queueLevel(parent, path[i+1]))
 	}
-	return append(ranks, applicationLevel(x.Application()), askLevel(x))
+	return append(ranks, t.applicationLevel(x.Application()), askLevel(x))
 }
 
 // pathTo returns the queues from root to leaf.
@@ -67,9 +93,9 @@ func pathTo(leaf *objects.Queue) (path []*objects.Queue) {
 	return path
 }
 
-func queueLevel(parent, child *objects.Queue) Rank {
+func (t *UsageOverTime) queueLevel(parent, child *objects.Queue) Rank {
 	key := child.OrderKey()
-	l := Rank{Kind: Queues, In: string(parent.Path()), Member: queueMember(child), Position: 1,
+	l := Rank{Kind: Queues, In: string(parent.Path()), Member: t.queueMember(child), Position: 1,
 		Orders: queueCriteria(parent)}
 	found := false
 	for other := range parent.OrderedChildren() {
@@ -81,28 +107,32 @@ func queueLevel(parent, child *objects.Queue) Rank {
 		l.Position++
 		if len(l.First) < maxAhead {
 			k := other.OrderKey()
-			by, _ := policies.QueueCriterion(&k, &key, parent.PrioritySort())
-			l.First = append(l.First, Ahead{queueMember(other), by})
+			by, _ := policies.QueueCriterion(&k, &key, parent.QueueSort())
+			l.First = append(l.First, Ahead{t.queueMember(other), by})
 		}
 	}
 	return l
 }
 
-func queueMember(q *objects.Queue) Member {
+func (t *UsageOverTime) queueMember(q *objects.Queue) Member {
 	key := q.OrderKey()
-	return Member{Name: key.Path, Priority: key.Priority.Number(), Share: key.Share.Float()}
+	return Member{Name: key.Path, Priority: key.Priority.Number(), Share: key.Share.Float(), Usage: t.of(t.OfQueue(q))}
 }
 
 func queueCriteria(parent *objects.Queue) []policies.Criterion {
-	if parent.PrioritySort() == policies.PriorityIgnored {
-		return []policies.Criterion{policies.ByShare, policies.ByPriority, policies.ByPending, policies.ByName}
+	use := policies.ByShare
+	if parent.OverTime() {
+		use = policies.ByUsage
 	}
-	return []policies.Criterion{policies.ByPriority, policies.ByShare, policies.ByPending, policies.ByName}
+	if parent.PrioritySort() == policies.PriorityIgnored {
+		return []policies.Criterion{use, policies.ByPriority, policies.ByPending, policies.ByName}
+	}
+	return []policies.Criterion{policies.ByPriority, use, policies.ByPending, policies.ByName}
 }
 
-func applicationLevel(a *objects.Application) Rank {
+func (t *UsageOverTime) applicationLevel(a *objects.Application) Rank {
 	leaf, key := a.Queue(), a.OrderKey()
-	l := Rank{Kind: Applications, Position: 1, In: string(leaf.Path()), Member: applicationMember(a),
+	l := Rank{Kind: Applications, Position: 1, In: string(leaf.Path()), Member: t.applicationMember(a),
 		Orders: applicationCriteria(leaf)}
 	found := false
 	for other := range leaf.OrderedApplications() {
@@ -115,16 +145,16 @@ func applicationLevel(a *objects.Application) Rank {
 		if len(l.First) < maxAhead {
 			k := other.OrderKey()
 			by, _ := leaf.AppSort().AppCriterion(&k, &key, leaf.PrioritySort())
-			l.First = append(l.First, Ahead{applicationMember(other), by})
+			l.First = append(l.First, Ahead{t.applicationMember(other), by})
 		}
 	}
 	return l
 }
 
-func applicationMember(a *objects.Application) Member {
+func (t *UsageOverTime) applicationMember(a *objects.Application) Member {
 	key := a.OrderKey()
 	m := Member{Name: key.ID, Priority: key.Priority.Number(), RaisedBy: a.Aged(),
-		Submitted: objects.TimestampOf(a.Submitted())}
+		Submitted: objects.TimestampOf(a.Submitted()), Usage: t.of(t.OfApplication(a))}
 	if len(key.Shares) > 0 {
 		m.Share = key.Shares[0].Float()
 	}
@@ -132,14 +162,17 @@ func applicationMember(a *objects.Application) Member {
 }
 
 func applicationCriteria(leaf *objects.Queue) []policies.Criterion {
-	order := policies.BySubmission
-	if leaf.AppSort() == policies.Fair {
-		order = policies.ByShare
+	order := []policies.Criterion{policies.BySubmission}
+	switch leaf.AppSort() {
+	case policies.Fair:
+		order = []policies.Criterion{policies.ByShare}
+	case policies.OverTime:
+		order = []policies.Criterion{policies.ByUsage, policies.BySubmission}
 	}
 	if leaf.PrioritySort() == policies.PriorityIgnored {
-		return []policies.Criterion{order, policies.ByPriority, policies.ByName}
+		return append(order, policies.ByPriority, policies.ByName)
 	}
-	return []policies.Criterion{policies.ByPriority, order, policies.ByName}
+	return append(append([]policies.Criterion{policies.ByPriority}, order...), policies.ByName)
 }
 
 func askLevel(x *objects.Allocation) Rank {

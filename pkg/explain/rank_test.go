@@ -116,3 +116,54 @@ partitions:
 	assert.Equal(t, first.Priority, int32(30))
 	assert.Equal(t, first.RaisedBy, int32(30))
 }
+
+// A queue that has used less over time is ahead, and the rank says what both have used, hold and weigh.
+func TestRanks_UsageOverTime(t *testing.T) {
+	conf, problems := queuesyaml.Load([]byte(`
+partitions:
+  - name: default
+    queues:
+      - name: root
+        submitacl: '*'
+        properties: {fairness.halflife: 1h}
+        queues:
+          - {name: a, properties: {fairness.halflife: 1h}}
+          - {name: b, properties: {fairness.weight: 2}}
+`))
+	assert.Assert(t, conf != nil, "%v", problems)
+	start := time.Unix(1_000_000_000, 0)
+	core := scheduler.New(conf.Partitions[0], nil)
+	submit := func(at time.Time, app objects.AppID, key objects.AllocationKey) {
+		core.Step(at, scheduler.SubmitAsk{Ask: &objects.Ask{Key: key, App: app,
+			Amounts: resources.FromMap(map[string]resources.Quantity{"vcore": 1})}})
+	}
+	core.Step(start, scheduler.AddNode{Node: "n", Schedulable: true,
+		Total: resources.FromMap(map[string]resources.Quantity{"vcore": 2})})
+	core.Step(start, scheduler.AddApplication{App: "x", Queue: "root.a", User: security.User{Name: "u"}})
+	core.Step(start, scheduler.AddApplication{App: "y", Queue: "root.b", User: security.User{Name: "u"}})
+	submit(start, "x", "x-1")
+	core.Schedule(start, 1)
+	now := start.Add(time.Hour)
+	submit(now, "y", "y-1")
+	core.Schedule(now, 1)
+	submit(now, "y", "y-2")
+	submit(now, "x", "x-2")
+	core.Schedule(now, 1)
+	e := core.Explain("x-2", now)
+	queues := e.Ranks[0]
+	assert.DeepEqual(t, queues.Orders, []policies.Criterion{policies.ByPriority, policies.ByUsage, policies.ByPending,
+		policies.ByName})
+	assert.Equal(t, queues.Position, 2)
+	first := queues.First[0]
+	assert.Equal(t, first.By, policies.ByUsage)
+	near := func(is, want float64) { t.Helper(); assert.Assert(t, is > want-0.01 && is < want+0.01, "%v", is) }
+	near(queues.Member.Usage.Share, 0.25) // half of the cluster for a half-life
+	near(queues.Member.Usage.Held, 0.5)
+	near(queues.Member.Usage.Key, 0.25+0.5*0.0347)
+	near(first.Usage.Share, 0)
+	near(first.Usage.Held, 0.5)
+	near(first.Usage.Weight, 2)
+	near(first.Usage.Key, 0.5*0.0347/2)
+	assert.Equal(t, e.Ranks[1].Orders[1], policies.ByUsage) // applications
+	assert.Assert(t, e.Ranks[1].Member.Usage != nil)
+}

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/decay"
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/gangs"
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
@@ -97,7 +98,17 @@ func (a *Application) Submitted() time.Time { return time.Unix(0, a.key.Submitte
 func RaisePriority(p *Partition, a *Application, by int32) {
 	a.raised = by
 	p.reindex(a)
-	p.journal.post(Change{Kind: AgedChanged, App: a})
+	p.journal.post(Change{Kind: TurnChanged, App: a})
+}
+
+// SetApplicationUsageOverTime sets by what a is compared with the applications of its leaf if they are ordered by usage
+// over time (FAI-4). The caller has a reindexed.
+func SetApplicationUsageOverTime(a *Application, n decay.Number) { a.key.Usage = n }
+
+// ReindexApplication updates the position of a in its leaf.
+func ReindexApplication(p *Partition, a *Application) {
+	a.reindexEntry()
+	p.journal.post(Change{Kind: TurnChanged, App: a})
 }
 
 // Raised returns what RaisePriority has set.

@@ -110,7 +110,7 @@ const (
 	FirstStartingChanged    // another application may start in the StateAware leaf of app
 	MayBeAllocatedChanged   // an operator holds app or its leaf, or no longer
 	ApplicationMoved        // app, with all that it has, was in queue and is in another leaf
-	AgedChanged             // how far waiting has raised app in selection order
+	TurnChanged             // app has another place in selection order by ageing or by usage over time
 	MayPreemptChanged       // it may have changed whether the settings let the asks of app preempt
 
 	// Changes that are not about one object.

@@ -10,7 +10,7 @@ import (
 
 // applyOrders applies the orders of the policy of q. If they are others than before, its indexes must be built again.
 func (q *Queue) applyOrders() {
-	q.children.Order = &queueOrders[q.policy.prioritySort]
+	q.children.Order = &queueOrders[q.policy.prioritySort][boolToInt(q.policy.overTime)]
 	q.apps.Order = &applicationOrders[q.policy.sort][q.policy.prioritySort]
 	if q.policy.sort != policies.StateAware {
 		q.starting = nil
@@ -22,13 +22,21 @@ func (q *Queue) applyOrders() {
 	q.starting.Order = &startingOrders[q.policy.prioritySort]
 }
 
-// queueOrders are the orders of sibling queues, by the priority sort of their parent.
-var queueOrders = [...]feasibility.Order[*Queue]{
-	policies.PriorityFirst:   queueOrder(policies.PriorityFirst),
-	policies.PriorityIgnored: queueOrder(policies.PriorityIgnored),
+// queueOrders are the orders of sibling queues, by the priority sort of their parent, and whether usage over time
+// counts.
+var queueOrders = [...][2]feasibility.Order[*Queue]{
+	policies.PriorityFirst:   queueOrdersOf(policies.PriorityFirst),
+	policies.PriorityIgnored: queueOrdersOf(policies.PriorityIgnored),
 }
 
-func queueOrder(by policies.PrioritySort) feasibility.Order[*Queue] {
+func queueOrdersOf(priority policies.PrioritySort) [2]feasibility.Order[*Queue] {
+	return [...]feasibility.Order[*Queue]{
+		queueOrder(policies.QueueSort{Priority: priority}),
+		queueOrder(policies.QueueSort{Priority: priority, OverTime: true}),
+	}
+}
+
+func queueOrder(by policies.QueueSort) feasibility.Order[*Queue] {
 	return feasibility.NewOrder(feasibility.Order[*Queue]{
 		Compare:    func(a, b *Queue) int { return policies.CompareQueues(&a.key, &b.key, by) },
 		Entry:      func(q *Queue) *feasibility.Entry[*Queue] { return &q.entry },
@@ -41,7 +49,7 @@ var applicationOrders = func() (orders [][2]feasibility.Order[*Application]) {
 	for _, sort := range policies.AppSorts() {
 		orders = append(orders, ordersOfApplications(sort))
 	}
-	return orders
+	return append(orders, ordersOfApplications(policies.OverTime))
 }()
 
 func ordersOfApplications(sort policies.AppSort) (orders [2]feasibility.Order[*Application]) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/decay"
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/limits"
 	"github.com/canopy-scheduler/canopy/pkg/placement"
@@ -59,6 +60,7 @@ type queuePolicy struct {
 	leaf         bool
 	sort         policies.AppSort
 	prioritySort policies.PrioritySort
+	overTime     bool // its children are ordered by usage over time; the applications of a leaf have it as sort
 	priority     policies.PriorityPolicy
 	offset       int32
 	mayPreempt   bool // its asks may preempt; leaf only
@@ -94,8 +96,11 @@ func (q *Queue) setConf(conf *configs.Queue) {
 	q.conf.Children = nil // a queue that stays must not keep the whole tree of an old configuration
 	q.policy = queuePolicy{
 		leaf: !conf.Parent, sort: conf.AppSort, prioritySort: conf.PrioritySort, priority: conf.PriorityPolicy,
-		offset: conf.PriorityOffset, stopped: q.policy.stopped,
+		overTime: conf.Fairness.HalfLife > 0, offset: conf.PriorityOffset, stopped: q.policy.stopped,
 		recovery: q.path == placement.RecoveryQueue,
+	}
+	if q.policy.overTime && conf.AppSort != policies.StateAware {
+		q.policy.sort = policies.OverTime
 	}
 	q.applyOrders()
 }
@@ -105,6 +110,9 @@ func (q *Queue) PrioritySort() policies.PrioritySort { return q.policy.priorityS
 
 // Path is the path, such as root.a.b (QUE-3).
 func (q *Queue) Path() QueuePath { return q.path }
+
+// Name is the last part of the path.
+func (q *Queue) Name() string { return q.conf.Name }
 
 // Quota is the quota side of q. Read-only.
 func (q *Queue) Quota() *quota.Queue { return &q.quota }
@@ -136,6 +144,29 @@ func (q *Queue) Settings() configs.Settings { return q.conf.Settings }
 
 // Ageing says how the applications of q rise that wait for their first allocation.
 func (q *Queue) Ageing() policies.Ageing { return q.conf.Settings.Ageing }
+
+// Fairness says how usage over time counts directly below q, and what q counts for. Read-only.
+func (q *Queue) Fairness() *policies.Fairness { return &q.conf.Settings.Fairness }
+
+// OverTime reports whether usage over time orders the children of q, or its applications (FAI-1).
+func (q *Queue) OverTime() bool {
+	return q.policy.overTime && !(q.policy.leaf && q.policy.sort == policies.StateAware)
+}
+
+// QueueSort is the order of the children of q.
+func (q *Queue) QueueSort() policies.QueueSort {
+	return policies.QueueSort{Priority: q.policy.prioritySort, OverTime: q.policy.overTime}
+}
+
+// SetUsageOverTime sets by what q is compared with its siblings if they are ordered by usage over time (FAI-4). The
+// caller has q reindexed.
+func SetUsageOverTime(q *Queue, n decay.Number) { q.key.Usage = n }
+
+// ReindexQueue updates the position of q, which is not root, among its siblings.
+func ReindexQueue(p *Partition, q *Queue) {
+	q.reindexInParent()
+	p.journal.post(Change{Kind: QueueChanged, Queue: q})
+}
 
 // RunTime bounds how long the allocations of q run. It is read for every placement. Read-only.
 func (q *Queue) RunTime() *configs.RunTime { return &q.conf.Settings.RunTime }

@@ -138,7 +138,8 @@ func (r *reload) changeSettings(at int, conf *configs.Queue, managed bool) {
 		p.journal.post(Change{Kind: RunTimesChanged, Queue: q})
 	}
 	m.reorder = m.reorder || before.leaf != q.policy.leaf || before.sort != q.policy.sort ||
-		before.prioritySort != q.policy.prioritySort || q.policy.sort == policies.Fair && guaranteeChanged
+		before.prioritySort != q.policy.prioritySort || before.overTime != q.policy.overTime ||
+		q.policy.sort == policies.Fair && guaranteeChanged
 	if m.reorder {
 		q.clearOrdering(before.sort, &p.deadlines.ramping)
 	}

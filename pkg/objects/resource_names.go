@@ -162,3 +162,9 @@ func (p *Partition) Peak(a *Application) resources.Amounts {
 
 // ResourceCount is the number of resource indexes in use. It only grows.
 func (p *Partition) ResourceCount() int { return p.names.Len() }
+
+// ResourceIndex returns the index of a resource in the vectors of p, until that posts ResourceAdded; ok is false if it
+// has none.
+func ResourceIndex(p *Partition, name string) (k resources.Index, ok bool) {
+	return p.names.Lookup(name)
+}

@@ -38,7 +38,7 @@ func (*snapshotChanges) Wants() ChangeSet {
 		1<<SchedulabilityChanged | 1<<NodeAttributesChanged | 1<<NodeBudgetsChanged | 1<<CapacityChanged |
 		1<<QueueSettingsChanged | 1<<QueueChanged | 1<<QuotasChanged | 1<<AccountMembersChanged | 1<<AccountUsageChanged |
 		1<<AccountRunningChanged | 1<<ApplicationAdded | 1<<ApplicationRemoved | 1<<ApplicationStateChanged |
-		1<<ApplicationMoved | 1<<MayBeAllocatedChanged | 1<<AgedChanged | 1<<Rebuilding
+		1<<ApplicationMoved | 1<<MayBeAllocatedChanged | 1<<TurnChanged | 1<<Rebuilding
 }
 
 func (s *snapshotChanges) On(c *Change) {
@@ -57,7 +57,7 @@ func (s *snapshotChanges) On(c *Change) {
 	case AccountMembersChanged, AccountUsageChanged, AccountRunningChanged:
 		s.watch.addAccount(c.Account)
 	case GangCountsChanged, ApplicationAdded, ApplicationRemoved, ApplicationStateChanged, MayBeAllocatedChanged,
-		AgedChanged:
+		TurnChanged:
 		s.watch.addApp(c.App)
 		s.watch.addQueue(c.App.queue)
 	case ApplicationMoved:

@@ -36,11 +36,15 @@ func abbreviate(c CurrentPriority, rest uint64) uint64 {
 }
 
 // Abbreviate returns the abbreviated key of k for CompareQueues with the same by.
-func (k *QueueKey) Abbreviate(by PrioritySort) uint64 {
-	if by == PriorityIgnored {
-		return k.Share.Abbreviate()
+func (k *QueueKey) Abbreviate(by QueueSort) uint64 {
+	use := k.Share.Abbreviate
+	if by.OverTime {
+		use = k.Usage.Abbreviate
 	}
-	return abbreviate(k.Priority, k.Share.Abbreviate())
+	if by.Priority == PriorityIgnored {
+		return use()
+	}
+	return abbreviate(k.Priority, use())
 }
 
 // AbbreviateApp returns the abbreviated key of k for CompareApps with the same by.
@@ -51,6 +55,8 @@ func (s AppSort) AbbreviateApp(k *AppKey, by PrioritySort) uint64 {
 		order = 0
 	case s == Fair:
 		order = k.Shares[0].Abbreviate()
+	case s == OverTime:
+		order = k.Usage.Abbreviate()
 	case by == PriorityFirst:
 		order >>= abbreviatedPriority
 	}

@@ -13,6 +13,7 @@ const (
 	ByName       Criterion = "name"       // path or ID; nothing else differs
 	ByPriority   Criterion = "priority"   // the higher one first
 	ByShare      Criterion = "share"      // the smaller fair share, or usage, first
+	ByUsage      Criterion = "usage"      // the smaller usage over time first (FAI-4)
 	ByPending    Criterion = "pending"    // the larger sum of pending quantities first
 	BySubmission Criterion = "submission" // the application that was submitted first
 	ByCreation   Criterion = "creation"   // the ask that was created first
@@ -35,12 +36,14 @@ func firstDifference(steps ...comparison) (Criterion, int) {
 }
 
 // QueueCriterion returns the criterion of CompareQueues, with its result.
-func QueueCriterion(a, b *QueueKey, by PrioritySort) (Criterion, int) {
-	priority, share := comparison{ByPriority, b.Priority.Compare(a.Priority)},
-		comparison{ByShare, a.Share.Compare(b.Share)}
+func QueueCriterion(a, b *QueueKey, by QueueSort) (Criterion, int) {
+	priority, share := comparison{ByPriority, b.Priority.Compare(a.Priority)}, comparison{ByShare, by.compareUse(a, b)}
+	if by.OverTime {
+		share.by = ByUsage
+	}
 	rest, name := comparison{ByPending, cmp.Compare(b.Pending, a.Pending)},
 		comparison{ByName, strings.Compare(a.Path, b.Path)}
-	if by == PriorityIgnored {
+	if by.Priority == PriorityIgnored {
 		return firstDifference(share, priority, rest, name)
 	}
 	return firstDifference(priority, share, rest, name)
@@ -49,14 +52,17 @@ func QueueCriterion(a, b *QueueKey, by PrioritySort) (Criterion, int) {
 // AppCriterion returns the criterion of AppSort.CompareApps, with its result.
 func (s AppSort) AppCriterion(a, b *AppKey, by PrioritySort) (Criterion, int) {
 	priority, name := comparison{ByPriority, b.Priority.Compare(a.Priority)}, comparison{ByName, cmp.Compare(a.ID, b.ID)}
-	order := comparison{BySubmission, cmp.Compare(a.Submitted, b.Submitted)}
+	use, order := comparison{ByShare, s.compareUse(a, b)}, comparison{BySubmission, cmp.Compare(a.Submitted, b.Submitted)}
+	if s == OverTime {
+		use.by = ByUsage
+	}
 	if s == Fair {
-		order = comparison{ByShare, a.Shares.Compare(b.Shares)}
+		order.order = 0
 	}
 	if by == PriorityIgnored {
-		return firstDifference(order, priority, name)
+		return firstDifference(use, order, priority, name)
 	}
-	return firstDifference(priority, order, name)
+	return firstDifference(priority, use, order, name)
 }
 
 // AskCriterion returns the criterion of CompareAsks, with its result.

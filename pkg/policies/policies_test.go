@@ -10,6 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 	"pgregory.net/rapid"
 
+	"github.com/canopy-scheduler/canopy/pkg/decay"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
@@ -46,12 +47,27 @@ var (
 	})
 )
 
+// usages have few values, of which some share an abbreviated key.
+var usages = rapid.Custom(func(t *rapid.T) decay.Number {
+	n := decay.Of(rapid.SampledFrom([]uint64{0, 1, 3, math.MaxUint64 - 1, math.MaxUint64}).Draw(t, "usage"))
+	return n.Times(decay.Growth(rapid.SampledFrom([]int64{0, 1, -256, 256 << 27, -256 << 27}).Draw(t, "ticks")))
+})
+
+// queueSorts and appSorts are all orders.
+var (
+	queueSorts = []policies.QueueSort{
+		{Priority: first}, {Priority: ignored}, {Priority: first, OverTime: true}, {Priority: ignored, OverTime: true},
+	}
+	appSorts = append(policies.AppSorts(), policies.OverTime)
+)
+
 var queues = rapid.Custom(func(t *rapid.T) *policies.QueueKey {
 	return &policies.QueueKey{
 		Path:     name.Draw(t, "path"),
 		Priority: current.Draw(t, "priority"),
 		Share:    share.Draw(t, "share"),
 		Pending:  resources.Quantity(quantity.Draw(t, "pending")),
+		Usage:    usages.Draw(t, "usage"),
 	}
 })
 
@@ -61,6 +77,7 @@ var apps = rapid.Custom(func(t *rapid.T) *policies.AppKey {
 		Priority:  current.Draw(t, "priority"),
 		Submitted: submitted.Draw(t, "submitted"),
 		Shares:    shares.Draw(t, "shares"),
+		Usage:     usages.Draw(t, "usage"),
 		Started:   rapid.Bool().Draw(t, "started"),
 	}
 })
@@ -100,14 +117,15 @@ func assertTotalOrder[K any, ID comparable](
 func sign(n int) int { return cmp.Compare(n, 0) }
 
 func TestCompare_IsATotalOrder(t *testing.T) {
-	bothWays := []policies.PrioritySort{policies.PriorityFirst, policies.PriorityIgnored}
-	for _, by := range bothWays {
-		t.Run(fmt.Sprintf("queues, priority %v", by), func(t *testing.T) {
+	for _, by := range queueSorts {
+		t.Run(fmt.Sprintf("queues, %+v", by), func(t *testing.T) {
 			assertTotalOrder(t, queues, func(k *policies.QueueKey) string { return k.Path },
 				func(a, b *policies.QueueKey) int { return policies.CompareQueues(a, b, by) })
 		})
+	}
+	for _, by := range []policies.PrioritySort{policies.PriorityFirst, policies.PriorityIgnored} {
 		appID := func(k *policies.AppKey) string { return k.ID }
-		for _, sort := range policies.AppSorts() {
+		for _, sort := range appSorts {
 			t.Run(fmt.Sprintf("applications, %v, priority %v", sort, by), func(t *testing.T) {
 				assertTotalOrder(t, apps, appID, func(a, b *policies.AppKey) int { return sort.CompareApps(a, b, by) })
 			})
@@ -126,18 +144,29 @@ func TestCompare_IsATotalOrder(t *testing.T) {
 
 // A criterion decides as the comparison does, and by the first key that differs in the order of the policy (EXP-6).
 func TestCriterion_AgreesWithCompare(t *testing.T) {
-	for _, by := range []policies.PrioritySort{policies.PriorityFirst, policies.PriorityIgnored} {
+	for _, by := range queueSorts {
 		rapid.Check(t, func(t *rapid.T) {
 			a, b := queues.Draw(t, "a"), queues.Draw(t, "b")
 			criterion, order := policies.QueueCriterion(a, b, by)
 			assert.Equal(t, sign(order), sign(policies.CompareQueues(a, b, by)))
+			use := a.Share.Compare(b.Share)
+			if by.OverTime {
+				use = a.Usage.Compare(b.Usage)
+			}
 			assert.Equal(t, criterion == policies.ByPriority, a.Priority.Compare(b.Priority) != 0 &&
-				(by == policies.PriorityFirst || a.Share.Compare(b.Share) == 0))
-			for _, s := range policies.AppSorts() {
+				(by.Priority == policies.PriorityFirst || use == 0))
+			assert.Assert(t, criterion != policies.ByShare || !by.OverTime)
+			assert.Assert(t, criterion != policies.ByUsage || by.OverTime)
+		})
+	}
+	for _, by := range []policies.PrioritySort{policies.PriorityFirst, policies.PriorityIgnored} {
+		rapid.Check(t, func(t *rapid.T) {
+			for _, s := range appSorts {
 				a, b := apps.Draw(t, "a"), apps.Draw(t, "b")
 				criterion, order := s.AppCriterion(a, b, by)
 				assert.Equal(t, sign(order), sign(s.CompareApps(a, b, by)))
 				assert.Assert(t, criterion != policies.ByShare || s == policies.Fair)
+				assert.Assert(t, criterion != policies.ByUsage || s == policies.OverTime)
 				assert.Assert(t, criterion != policies.BySubmission || s != policies.Fair)
 			}
 		})
@@ -167,12 +196,14 @@ func assertAbbreviates[K any](
 }
 
 func TestAbbreviate_OrdersLikeCompare(t *testing.T) {
-	for _, by := range []policies.PrioritySort{policies.PriorityFirst, policies.PriorityIgnored} {
-		t.Run(fmt.Sprintf("queues, priority %v", by), func(t *testing.T) {
+	for _, by := range queueSorts {
+		t.Run(fmt.Sprintf("queues, %+v", by), func(t *testing.T) {
 			assertAbbreviates(t, queues, func(k *policies.QueueKey) uint64 { return k.Abbreviate(by) },
 				func(a, b *policies.QueueKey) int { return policies.CompareQueues(a, b, by) })
 		})
-		for _, sort := range policies.AppSorts() {
+	}
+	for _, by := range []policies.PrioritySort{policies.PriorityFirst, policies.PriorityIgnored} {
+		for _, sort := range appSorts {
 			t.Run(fmt.Sprintf("applications, %v, priority %v", sort, by), func(t *testing.T) {
 				assertAbbreviates(t, apps, func(k *policies.AppKey) uint64 { return sort.AbbreviateApp(k, by) },
 					func(a, b *policies.AppKey) int { return sort.CompareApps(a, b, by) })
@@ -214,7 +245,7 @@ func TestCompareQueues_Order(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			assert.Equal(t, policies.CompareQueues(&c.ahead, &c.behind, c.by), -1)
+			assert.Equal(t, policies.CompareQueues(&c.ahead, &c.behind, policies.QueueSort{Priority: c.by}), -1)
 		})
 	}
 }
@@ -240,6 +271,7 @@ func TestCompareApps_Order(t *testing.T) {
 		{"fair: then the smaller usage", key("b", 1, 9, 1), key("a", 1, 0, 9), fair, first},
 		{"fair, priority ignored: the smaller usage", key("b", 1, 9, 1), key("a", 2, 0, 9), fair, ignored},
 		{"fair: then the ID, not the submission", key("a", 1, 9, 1), key("b", 1, 0, 1), fair, first},
+		{"over time: then the older submission", key("b", 1, 0, 9), key("a", 1, 9, 1), policies.OverTime, first},
 		{"stateaware: the older submission", key("b", 1, 0, 9), key("a", 1, 9, 1), policies.StateAware, first},
 	}
 	for _, c := range cases {
@@ -440,6 +472,6 @@ func BenchmarkCompareQueues(b *testing.B) {
 	y.Path = "root.a.right" // equal in all fields but the last
 	b.ReportAllocs()
 	for b.Loop() {
-		_ = policies.CompareQueues(&x, &y, policies.PriorityFirst)
+		_ = policies.CompareQueues(&x, &y, policies.QueueSort{})
 	}
 }

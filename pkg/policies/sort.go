@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/decay"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
@@ -17,14 +18,20 @@ const (
 	FIFO       AppSort = iota // oldest submission first (ORD-25)
 	Fair                      // smallest usage first (ORD-26)
 	StateAware                // FIFO, but applications that have not ramped up are considered one at a time (ORD-32)
+	OverTime                  // smallest usage over time first; set by fairness.halflife instead of FIFO or Fair (FAI-1)
 )
 
 // appSortNames are the values of application.sort.policy.
 var appSortNames = [...]string{FIFO: "fifo", Fair: "fair", StateAware: "stateaware"}
 
-func (s AppSort) String() string { return appSortNames[s] }
+func (s AppSort) String() string {
+	if s == OverTime {
+		return "usage over time"
+	}
+	return appSortNames[s]
+}
 
-// AppSorts returns all sort policies, the default first.
+// AppSorts returns the values of application.sort.policy, the default first.
 func AppSorts() (all []AppSort) {
 	for s := range appSortNames {
 		all = append(all, AppSort(s))
@@ -50,21 +57,28 @@ type QueueKey struct {
 	Priority CurrentPriority    // after offset and fence
 	Share    resources.Share    // its fair share (ORD-17)
 	Pending  resources.Quantity // the sum of its pending quantities over all resources (ORD-22)
+	Usage    decay.Number       // over time, by weight; compared instead of Share by a QueueSort that says so (FAI-4)
+}
+
+// QueueSort is the order of the children of a parent queue.
+type QueueSort struct {
+	Priority PrioritySort
+	OverTime bool // by usage over time, and not by fair share (fairness.halflife, FAI-1)
 }
 
 // CompareQueues orders two siblings: by priority, then the smaller fair share, which is their dominant share; with
 // PriorityIgnored the share goes before priority (ORD-14, ORD-15). A tie is broken by the larger sum of pending
 // quantities, and then by path, so that two queues are never equal (ORD-22).
-func CompareQueues(a, b *QueueKey, by PrioritySort) int {
-	if by == PriorityFirst {
+func CompareQueues(a, b *QueueKey, by QueueSort) int {
+	if by.Priority == PriorityFirst {
 		if c := b.Priority.Compare(a.Priority); c != 0 {
 			return c
 		}
 	}
-	if c := a.Share.Compare(b.Share); c != 0 {
+	if c := by.compareUse(a, b); c != 0 {
 		return c
 	}
-	if by == PriorityIgnored {
+	if by.Priority == PriorityIgnored {
 		if c := b.Priority.Compare(a.Priority); c != 0 {
 			return c
 		}
@@ -75,26 +89,34 @@ func CompareQueues(a, b *QueueKey, by PrioritySort) int {
 	return strings.Compare(a.Path, b.Path)
 }
 
+// compareUse compares what two queues use, now or over time.
+func (by QueueSort) compareUse(a, b *QueueKey) int {
+	if by.OverTime {
+		return a.Usage.Compare(b.Usage)
+	}
+	return a.Share.Compare(b.Share)
+}
+
 // AppKey is the sort key of an application.
 type AppKey struct {
 	ID        string
 	Priority  CurrentPriority
 	Submitted int64            // its submission time, or that of an older ask; nanoseconds since 1970 (ORD-28)
 	Shares    resources.Shares // usage per resource, largest first; compared by Fair only (ORD-29)
+	Usage     decay.Number     // over time, of it or its user; compared by OverTime only (FAI-4)
 	Started   bool             // it has had its first allocation; compared by CompareStateAware only
 }
 
-// CompareApps orders two applications of the same leaf: by priority and then by submission time (FIFO, StateAware) or
-// usage (Fair), with PriorityIgnored in the reverse order. A tie is broken by ID (ORD-25 to ORD-27, ORD-36).
+// CompareApps orders two applications of the same leaf: by priority and then by submission time (FIFO, StateAware),
+// usage (Fair), or usage over time and then submission time (OverTime), with PriorityIgnored in the reverse order. A
+// tie is broken by ID (ORD-25 to ORD-27, ORD-36, FAI-1).
 func (s AppSort) CompareApps(a, b *AppKey, by PrioritySort) int {
 	priority := b.Priority.Compare(a.Priority)
 	if by == PriorityFirst && priority != 0 {
 		return priority
 	}
-	order := 0
-	if s == Fair {
-		order = a.Shares.Compare(b.Shares)
-	} else {
+	order := s.compareUse(a, b)
+	if s != Fair && order == 0 {
 		order = cmp.Compare(a.Submitted, b.Submitted)
 	}
 	if order != 0 {
@@ -104,6 +126,17 @@ func (s AppSort) CompareApps(a, b *AppKey, by PrioritySort) int {
 		return priority
 	}
 	return cmp.Compare(a.ID, b.ID)
+}
+
+// compareUse compares what two applications use, now or over time; 0: it does not count.
+func (s AppSort) compareUse(a, b *AppKey) int {
+	switch s {
+	case Fair:
+		return a.Shares.Compare(b.Shares)
+	case OverTime:
+		return a.Usage.Compare(b.Usage)
+	}
+	return 0
 }
 
 // CompareStateAware orders the applications of a StateAware leaf that have not ramped up; only the first of them is

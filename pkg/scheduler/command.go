@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/fairness"
 	"github.com/canopy-scheduler/canopy/pkg/gangs"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -165,6 +166,9 @@ type (
 	// none.
 	RestoreOperators struct{ State OperatorState }
 
+	// RestoreUsage has the usage over time that a former process has kept (FAI-7). It precedes the applications, and each
+	// history is valid.
+	RestoreUsage struct{ Usage []fairness.Kept }
 	// RestoreStarts says when allocations have begun to run that a former process has stored. It precedes the reports of
 	// the RM (RUN-7). Effect: none.
 	RestoreStarts struct{ Starts []runtimes.Start }
@@ -196,6 +200,7 @@ func (SetListening) command()       {}
 func (Operate) command()            {}
 func (RestoreOperators) command()   {}
 func (RestoreStarts) command()      {}
+func (RestoreUsage) command()       {}
 func (Wake) command()               {}
 
 // ReleaseScope says what a Release is about. What is outside of it stays, without an effect (ASK-61).

@@ -9,6 +9,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/backfill"
 	"github.com/canopy-scheduler/canopy/pkg/clusterquota"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/fairness"
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/gangscheduling"
 	"github.com/canopy-scheduler/canopy/pkg/nodeselection"
@@ -45,6 +46,7 @@ type Core struct {
 	reservations *reservation.Engine
 	runTimes     *runtimes.Engine
 	ageing       *ageing.Engine
+	fairness     *fairness.Engine
 	backfill     *backfill.Engine
 	gangs        *gangscheduling.Gangs
 	nodes        *nodeselection.Nodes
@@ -82,6 +84,7 @@ func NewWith(conf configs.Partition, oracle *objects.Oracle, opt objects.Options
 	c.reservations = reservation.New(c.part, reservationHost{nodeHost{c}})
 	c.runTimes = runtimes.New(c.part)
 	c.ageing = ageing.New(c.part)
+	c.fairness = fairness.New(c.part)
 	c.backfill = backfill.New(c.part, c.runTimes, backfillHost{nodeHost{c}})
 	c.watch()
 	c.SetOracle(oracle)
@@ -168,7 +171,7 @@ func (c *Core) NextDeadline() (time.Time, bool) {
 		return t, ok // Schedule serves the other deadlines, and decides nothing now
 	}
 	for _, next := range [...]func() (time.Time, bool){c.preemption.NextDeadline, c.reservations.NextDeadline,
-		c.runTimes.NextDeadline, c.ageing.NextDeadline} {
+		c.runTimes.NextDeadline, c.ageing.NextDeadline, c.fairness.NextDeadline} {
 		if at, due := next(); due && (!ok || at.Before(t)) {
 			t, ok = at, true
 		}
@@ -181,7 +184,7 @@ func (c *Core) NextDeadline() (time.Time, bool) {
 
 // Check verifies that the accounting is consistent, and that what preemption keeps agrees with it.
 func (c *Core) Check() error {
-	return errors.Join(c.part.Check(), c.preemption.Check(), c.runTimes.Check(), c.ageing.Check())
+	return errors.Join(c.part.Check(), c.preemption.Check(), c.runTimes.Check(), c.ageing.Check(), c.fairness.Check())
 }
 
 // Partition is the state. It may be read only while neither Step nor Schedule runs.
@@ -198,6 +201,7 @@ func (c *Core) serveDeadlines(now time.Time) {
 	c.emitStateChanges()
 	c.runTimes.Advance(now)
 	c.ageing.Advance(now)
+	c.fairness.Tick(now)
 	c.preemption.ServeDeadlines(now)
 	c.waiting.serveDeadline(now)
 	c.reservations.ServeDeadlines(now)
@@ -212,6 +216,7 @@ func (c *Core) serveDeadlines(now time.Time) {
 func (c *Core) finishStep(now time.Time) {
 	c.runTimes.Refresh()
 	c.ageing.Refresh()
+	c.fairness.Settle()
 	c.emitOvercommitted()
 	c.preemption.FinishStep(now)
 }
@@ -263,6 +268,7 @@ func (c *Core) apply(now time.Time, cmd Command) {
 		c.reservations.Reset(c.part)
 		c.runTimes.Reset(c.part)
 		c.ageing.Reset(c.part)
+		c.fairness.Reset(c.part)
 		c.backfill.Reset(c.part)
 		c.watch()
 		c.emit(PartitionReset(m))
@@ -305,6 +311,8 @@ func (c *Core) apply(now time.Time, cmd Command) {
 		c.restoreOperators(m.State)
 	case RestoreStarts:
 		c.runTimes.Restore(m.Starts)
+	case RestoreUsage:
+		c.fairness.Restore(m.Usage)
 	case SetListening:
 		c.setListening(m.Listening, now)
 	case Wake:

@@ -16,6 +16,7 @@ import (
 // RM refuses on every node is marked unschedulable, and the search begins again at root. If the group is
 // not exact, findGroup verifies the candidates one by one.
 func (c *Core) decide(now time.Time) (*objects.Allocation, *objects.Node) {
+	c.fairness.Settle()
 	for {
 		c.part.FeasibleShapes(&c.feasible)
 		q := c.part.Root()

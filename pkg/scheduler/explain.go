@@ -206,7 +206,8 @@ func (c *Core) explain(e *Explanation, x *objects.Allocation, now time.Time) {
 		RefusedUntil: func(n *objects.Node) time.Time { return c.refusedUntil(x, n) },
 		Stopped:      func(path objects.QueuePath) bool { return c.operators.queues[StopQueue][path] },
 	})
-	e.Gates, e.Largest, e.Ranks = gates, explain.RequestNoMore(largest), explain.Ranks(x)
+	e.Gates, e.Largest, e.Ranks = gates, explain.RequestNoMore(largest), explain.Ranks(x, explain.UsageOverTime{
+		At: now, OfQueue: c.fairness.OfQueue, OfApplication: c.fairness.OfApplication})
 	c.explainNodes(e, x)
 	c.explainQuotas(e, x)
 	c.explainShortage(e, x)

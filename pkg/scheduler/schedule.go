@@ -69,7 +69,7 @@ func (c *Core) routineAt(now time.Time) bool {
 			c.routineUntil = now.Add(maxRoutine)
 		}
 	}
-	return c.routine && now.Before(c.routineUntil) && !c.runTimes.Advance(now)
+	return c.routine && now.Before(c.routineUntil) && !c.runTimes.Advance(now) && !c.fairness.Advance(now)
 }
 
 // beginRun does what precedes the decisions of a run that is not routine.
@@ -118,6 +118,7 @@ func (c *Core) decideAll(now time.Time, budget int) (made int, more bool) {
 		return 1, false
 	}
 	c.Refresh() // nominations that ended change usage
+	c.fairness.Refresh()
 	x, n := c.preemption.PlaceableNominee()
 	if x == nil {
 		x, n = c.reservations.Placeable(now)

@@ -6,6 +6,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/backfill"
 	"github.com/canopy-scheduler/canopy/pkg/budgets"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/fairness"
 	"github.com/canopy-scheduler/canopy/pkg/gangs"
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/limits"
@@ -86,6 +87,7 @@ type QueueView struct {
 	Template         *configs.ChildTemplate
 	Settings         configs.Settings
 	QuotaTags        configs.QuotaTags // of applications, that count for Max, Guaranteed and MaxApplications
+	UsageOverTime    *fairness.Usage   // nil: its parent does not order by it
 	Children         persistent.List[QueueView]
 	Applications     persistent.List[ApplicationView]
 }
@@ -106,11 +108,13 @@ type ApplicationView struct {
 	Pending      resources.Amounts
 	Allocated    resources.Amounts // without placeholders
 	Placeholders resources.Amounts
-	Peak         resources.Amounts       // of each resource, the most that either of the two was
-	UsageHistory *lifecycle.Usage        // of ended allocations; nil: none ran for a second
-	Reservations []objects.AllocationKey // its asks that have reserved a node, the oldest reservation first
-	Gang         []gangs.TaskGroup       // the counts of its task groups; none: it never had a placeholder
-	Allocations  persistent.List[AllocationView]
+	Peak         resources.Amounts // of each resource, the most that either of the two was
+	UsageHistory *lifecycle.Usage  // of ended allocations; nil: none ran for a second
+	// of it, or of its user; nil: its leaf does not order by it
+	UsageOverTime *fairness.Usage
+	Reservations  []objects.AllocationKey // its asks that have reserved a node, the oldest reservation first
+	Gang          []gangs.TaskGroup       // the counts of its task groups; none: it never had a placeholder
+	Allocations   persistent.List[AllocationView]
 }
 
 // AllocationView is an ask or an allocation in a Snapshot. It is immutable, and listed by its application

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/fairness"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/persistent"
 	"github.com/canopy-scheduler/canopy/pkg/quota"
@@ -26,7 +27,7 @@ func (c *Core) Snapshot(now time.Time) *Snapshot {
 // in steps between decisions, and Snapshot has little left to do (ADR 32).
 func (c *Core) RefreshSnapshot(budget int) (left int) {
 	if c.views == nil || !c.part.Watched(c.views.changes) || c.views.part != c.part {
-		c.views = newViewCache(c.part)
+		c.views = newViewCache(c.part, c.fairness)
 	}
 	c.views.refresh(budget)
 	return c.views.remaining()
@@ -46,17 +47,17 @@ func (c *Core) ForgetSnapshots() {
 func (c *Core) FullSnapshot(now time.Time) *Snapshot {
 	p := c.part
 	viewOf := func(x *objects.Allocation) *AllocationView { return viewAllocation(p, x) }
-	return c.snapshotOf(now, copyQueue(p, p.Root(), viewOf), viewsOf(p.Nodes(), func(n *objects.Node) *NodeView {
+	return c.snapshotOf(now, c.copyQueue(p.Root(), viewOf), viewsOf(p.Nodes(), func(n *objects.Node) *NodeView {
 		return viewNode(p, n, viewsOf(n.Allocations(), viewOf))
 	}))
 }
 
-func copyQueue(p *objects.Partition, q *objects.Queue, viewOf func(x *objects.Allocation) *AllocationView) *QueueView {
-	children := viewsOf(q.Children(), func(child *objects.Queue) *QueueView { return copyQueue(p, child, viewOf) })
+func (c *Core) copyQueue(q *objects.Queue, viewOf func(x *objects.Allocation) *AllocationView) *QueueView {
+	children := viewsOf(q.Children(), func(child *objects.Queue) *QueueView { return c.copyQueue(child, viewOf) })
 	apps := viewsOf(q.Applications(), func(a *objects.Application) *ApplicationView {
-		return viewApplication(p, a, viewsOf(a.Allocations(), viewOf))
+		return viewApplication(c.part, c.fairness, a, viewsOf(a.Allocations(), viewOf))
 	})
-	return viewQueue(p, q, children, apps, q.Quota().LimitUsages(p))
+	return viewQueue(c.part, c.fairness, q, children, apps, q.Quota().LimitUsages(c.part))
 }
 
 // viewsOf is the list of the views of all, in their order.
@@ -97,8 +98,8 @@ func (c *Core) Budgets() []BudgetView {
 }
 
 func viewQueue(
-	p *objects.Partition, q *objects.Queue, children persistent.List[QueueView], apps persistent.List[ApplicationView],
-	limited persistent.List[quota.LimitUsage],
+	p *objects.Partition, f *fairness.Engine, q *objects.Queue, children persistent.List[QueueView],
+	apps persistent.List[ApplicationView], limited persistent.List[quota.LimitUsage],
 ) *QueueView {
 	v := &QueueView{
 		Path: q.Path(), Leaf: q.Leaf(), Draining: q.Draining(), Stopped: q.Stopped(), Drained: q.DrainedByOperator(),
@@ -109,6 +110,7 @@ func viewQueue(
 		ClassQuotas: q.Quota().ClassQuotas(p),
 		Template:    q.Template(), Settings: q.Settings(), QuotaTags: q.QuotaTags(), LimitRules: q.Limits(),
 		Preempting: p.Amounts(q.Preempting()), Children: children, Applications: apps,
+		UsageOverTime: f.OfQueue(q),
 	}
 	v.WrittenMax, v.WrittenGuarantee = q.ConfiguredQuotas()
 	v.Settings.PrioritySort = q.PrioritySort()
@@ -121,7 +123,7 @@ func viewQueue(
 	return v
 }
 
-func viewApplication(p *objects.Partition, a *objects.Application,
+func viewApplication(p *objects.Partition, f *fairness.Engine, a *objects.Application,
 	allocations persistent.List[AllocationView]) *ApplicationView {
 	v := &ApplicationView{
 		ID: a.ID(), User: a.User(), LimitGroup: a.LimitGroup(), Tags: a.Tags(), State: a.State(), OnHold: a.OnHold(),
@@ -129,7 +131,7 @@ func viewApplication(p *objects.Partition, a *objects.Application,
 		Submitted: a.Submitted(), Priority: a.AskMaxPriority(), Raised: a.Aged(), Pending: p.Amounts(a.Pending()),
 		Allocated: p.Amounts(a.Allocated()), Placeholders: p.Amounts(a.Placeholders()), Peak: p.Peak(a),
 		UsageHistory: a.UsageHistory(), Allocations: allocations,
-		Reservations: keysOf(p.Reservations().AsksOf(a)),
+		Reservations: keysOf(p.Reservations().AsksOf(a)), UsageOverTime: f.OfApplication(a),
 	}
 	if gang := a.Gang(); gang != nil {
 		v.Gang = slices.Clone(gang.Groups())

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"cmp"
 
+	"github.com/canopy-scheduler/canopy/pkg/fairness"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/persistent"
 	"github.com/canopy-scheduler/canopy/pkg/quota"
@@ -12,8 +13,9 @@ import (
 // changed objects remain to be viewed the views are of different moments; when none remain, they are the
 // current state (OBS-5).
 type viewCache struct {
-	part    *objects.Partition
-	changes *objects.Changes
+	part     *objects.Partition
+	fairness *fairness.Engine
+	changes  *objects.Changes
 
 	queues       map[*objects.Queue]*queueCache
 	applications map[*objects.Application]*applicationCache
@@ -49,9 +51,9 @@ type nodeViewCache struct {
 	allocations persistent.Builder[AllocationView]
 }
 
-func newViewCache(p *objects.Partition) *viewCache {
+func newViewCache(p *objects.Partition, f *fairness.Engine) *viewCache {
 	m := &viewCache{
-		part: p, changes: p.Watch(), queues: map[*objects.Queue]*queueCache{},
+		part: p, fairness: f, changes: p.Watch(), queues: map[*objects.Queue]*queueCache{},
 		applications: map[*objects.Application]*applicationCache{}, nodes: map[objects.NodeID]*nodeViewCache{},
 	}
 	m.nodeViews.Compare = func(a, b *NodeView) int { return cmp.Compare(a.ID, b.ID) }
@@ -143,7 +145,7 @@ func (m *viewCache) viewApplication(x *objects.Application) {
 	if now, ok := m.part.Application(x.ID()); ok && now == x {
 		a := m.applicationCacheOf(x)
 		m.followMove(a, x)
-		a.view = viewApplication(m.part, x, a.allocations.List())
+		a.view = viewApplication(m.part, m.fairness, x, a.allocations.List())
 		a.leaf.applications.Put(a.view)
 		m.queueChanged(x.Queue())
 		return
@@ -261,7 +263,7 @@ func (m *viewCache) viewQueue() (ok bool) {
 		if q.removed {
 			return true
 		}
-		q.view = viewQueue(m.part, q.queue, q.children.List(), q.applications.List(), q.limits.List())
+		q.view = viewQueue(m.part, m.fairness, q.queue, q.children.List(), q.applications.List(), q.limits.List())
 		if q.parent != nil {
 			q.parent.children.Put(q.view)
 		}

@@ -106,7 +106,7 @@ func TestApplications_ListWhatWaitsAndWhatRuns(t *testing.T) {
 			}
 		}
 		got := onlyFields[dao.Application](map[string]bool{"requests": true, "allocations": true})
-		text, err := jsonv2.Marshal(dao.NewApplication("p", "root.q", a, nil), answerOptions, got)
+		text, err := jsonv2.Marshal(dao.NewApplication("p", time.Time{}, "root.q", a, nil), answerOptions, got)
 		assert.NilError(t, err)
 		assert.Equal(t, string(text), marshalled(t, want))
 	})

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
@@ -36,7 +37,7 @@ func (s *service) applications(r *http.Request, snap *scheduler.Snapshot) (any, 
 	if err != nil {
 		return nil, err
 	}
-	return p.active(snap.Partition, applicationsIn(q, false))
+	return p.active(snap.Partition, snap.At, applicationsIn(q, false))
 }
 
 // applicationsByState lists the active, rejected or completed applications of a partition, or the active ones of a
@@ -63,7 +64,7 @@ func (s *service) applicationsByState(r *http.Request, snap *scheduler.Snapshot)
 		if err != nil {
 			return nil, err
 		}
-		return p.active(snap.Partition, applicationsIn(q, !inQueue))
+		return p.active(snap.Partition, snap.At, applicationsIn(q, !inQueue))
 	}
 	current := snap.Completed
 	if state == "rejected" {
@@ -94,7 +95,7 @@ func (s *service) application(r *http.Request) (any, error) {
 	if a == nil {
 		return nil, notFound("Application")
 	}
-	return dao.NewApplication(snap.Partition, in.Path, a, s.refusalsIn(snap.Partition)), nil
+	return dao.NewApplication(snap.Partition, snap.At, in.Path, a, s.refusalsIn(snap.Partition)), nil
 }
 
 // refusalsIn returns the function that returns the refusals of nodes for an ask of a partition; nil: there are none. It
@@ -209,7 +210,7 @@ func applicationsIn(q *scheduler.QueueView, recursive bool) iter.Seq[listedAppli
 }
 
 // active returns a part of the list of active applications.
-func (p applicationPage) active(partition string, all iter.Seq[listedApplication]) (any, error) {
+func (p applicationPage) active(partition string, at time.Time, all iter.Seq[listedApplication]) (any, error) {
 	queue, id, found := strings.Cut(p.after, " ")
 	if p.after != "" && !found {
 		return nil, badPlace(p.after, "the queue and the ID of an application, with a space between them")
@@ -223,7 +224,7 @@ func (p applicationPage) active(partition string, all iter.Seq[listedApplication
 				(p.status == "" || strings.EqualFold(a.view.State.String(), p.status))
 		})
 	return pageOf(p.page, selected, more, listedApplication.place, func(a listedApplication) dao.Application {
-		return dao.NewApplication(partition, a.path, a.view, nil)
+		return dao.NewApplication(partition, at, a.path, a.view, nil)
 	}), nil
 }
 

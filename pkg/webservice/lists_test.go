@@ -152,7 +152,7 @@ func (r *randomCluster) get(path string, gzipped bool) []byte {
 // queueBodyOf is a queue with all queues below it.
 func queueBodyOf(q *scheduler.QueueView, above resources.Limit) dao.Queue {
 	headroom := q.HeadroomBelow(above)
-	v := dao.NewQueue(q, headroom)
+	v := dao.NewQueue(q, headroom, time.Time{})
 	var children []dao.Queue
 	for a := range q.Applications.All() {
 		if a.State == lifecycle.Running {
@@ -179,7 +179,7 @@ func marshalSnapshot(t *testing.T, s *scheduler.Snapshot) map[string]string {
 		nodes = append(nodes, dao.NewNode(n))
 	}
 	eachApplication(s.Root, true, func(a *scheduler.ApplicationView, path objects.QueuePath) bool {
-		apps = append(apps, dao.NewApplication(s.Partition, path, a, nil))
+		apps = append(apps, dao.NewApplication(s.Partition, s.At, path, a, nil))
 		return true
 	})
 	root := queueBodyOf(s.Root, resources.Limit{})

@@ -2,6 +2,7 @@ package webservice
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/canopy-scheduler/canopy/internal/server/cpushare"
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
@@ -22,14 +23,14 @@ func (s *service) oneQueue(r *http.Request, snap *scheduler.Snapshot) (any, erro
 		return nil, err
 	}
 	running := runningBelow(q, cpushare.Readers.Acquire(r.Context()))
-	v := running.body(q, snap.Headroom(q.Path), r.URL.Query().Has("subtree"))
+	v := running.body(q, snap.Headroom(q.Path), snap.At, r.URL.Query().Has("subtree"))
 	v.Partition = snap.Partition
 	return v, nil
 }
 
 // queueTree returns the tree of all queues. Its slot is released.
 func queueTree(snap *scheduler.Snapshot, slot *cpushare.Slot) dao.Queue {
-	v := runningBelow(snap.Root, slot).body(snap.Root, snap.Root.HeadroomBelow(resources.Limit{}), true)
+	v := runningBelow(snap.Root, slot).body(snap.Root, snap.Root.HeadroomBelow(resources.Limit{}), snap.At, true)
 	v.Partition = snap.Partition
 	return v
 }
@@ -60,15 +61,16 @@ func (c runningApplications) add(q *scheduler.QueueView, slot *cpushare.Slot) (n
 }
 
 // body returns q and, with subtree, the queues below it, which are made while they are written.
-func (c runningApplications) body(q *scheduler.QueueView, headroom resources.Limit, subtree bool) dao.Queue {
-	v := dao.NewQueue(q, headroom)
+func (c runningApplications) body(q *scheduler.QueueView, headroom resources.Limit, at time.Time,
+	subtree bool) dao.Queue {
+	v := dao.NewQueue(q, headroom, at)
 	v.RunningApps = c[q]
 	for child := range q.Children.All() {
 		v.ChildNames = append(v.ChildNames, string(child.Path))
 	}
 	if subtree && len(v.ChildNames) > 0 {
 		v.Children = dao.ListOf(q.Children.All(), func(child *scheduler.QueueView) dao.Queue {
-			return c.body(child, child.HeadroomBelow(headroom), true)
+			return c.body(child, child.HeadroomBelow(headroom), at, true)
 		})
 	}
 	return v

@@ -90,7 +90,7 @@ func applicationsOf(snaps []*scheduler.Snapshot) dao.List[dao.Application] {
 	return func(yield func(dao.Application) bool) {
 		for _, snap := range snaps {
 			if !eachApplication(snap.Root, true, func(a *scheduler.ApplicationView, path objects.QueuePath) bool {
-				return yield(dao.NewApplication(snap.Partition, path, a, nil))
+				return yield(dao.NewApplication(snap.Partition, snap.At, path, a, nil))
 			}) {
 				return
 			}

@@ -41,6 +41,7 @@ partitions:
       - {name: r, maxapplications: 50}
 - name: gpu
   reservation: {backfill: bounded, timeout: 10m}
+  fairness: {weights: {vcore: 1, gpu: 20}}
   classesneedingquota: [{operator: DoesNotExist}]
   queues: [{name: root, submitacl: '*', queues: [{name: a, resources: {max: {gpu: 2}}}]}]
 - name: percent
@@ -100,6 +101,8 @@ func TestCheck_Assertions(t *testing.T) {
 
 		{"CFG-23: settings of a partition, and defaults", "{partition: gpu, settings: reservation, " +
 			"expect: {backfill: Bounded, timeout: 600s, enabled: true, backfillasks: 64}}", ""},
+		{"CFG-23: weights", "{partition: gpu, settings: fairness, expect: {weights: {gpu: 20, vcore: 2}}}",
+			"fairness weights: expected gpu: 20, vcore: 2, actual gpu: 20, vcore: 1"},
 		{"CFG-23: other settings", "{settings: reservation, expect: {backfill: bounded, timeout: 10m, enabled: false}}",
 			"reservation backfill: expected bounded, actual off | reservation timeout: expected 10m0s, actual 1h0m0s | " +
 				"reservation enabled: expected false, actual true"},

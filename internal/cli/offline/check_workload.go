@@ -89,7 +89,7 @@ func (p *Partition) checkOrder(r *Result, order []string) error {
 		before, _ := p.partition.Queue(objects.QueuePath(order[i-1]))
 		first, second := divergingQueues(before, q)
 		a, b := queueKeyOf(first), queueKeyOf(second)
-		if policies.CompareQueues(&a, &b, first.Parent().PrioritySort()) > 0 {
+		if policies.CompareQueues(&a, &b, first.Parent().QueueSort()) > 0 {
 			r.compare(fmt.Sprintf("order below %s", first.Parent().Path()),
 				queueKeyText(order[i-1], &a)+" before "+queueKeyText(order[i], &b),
 				order[i]+" first")

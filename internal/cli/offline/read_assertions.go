@@ -2,6 +2,7 @@ package offline
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
 	"github.com/canopy-scheduler/canopy/pkg/configs/validation"
 	"github.com/canopy-scheduler/canopy/pkg/placement"
+	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
@@ -238,6 +240,8 @@ func (f *assertionReader) settings(n *yaml.Node, section string) (out []Expected
 				}
 			case *int:
 				*to = int(number[int32](f, n, s.Key))
+			case *[]policies.Weight:
+				*to = f.weights(n, s.Key)
 			case configs.WordSetting:
 				text := f.Text(n, s.Key)
 				word := slices.IndexFunc(s.Words, func(word string) bool { return strings.EqualFold(word, text) })
@@ -253,6 +257,19 @@ func (f *assertionReader) settings(n *yaml.Node, section string) (out []Expected
 	f.requireEntries(n, "expect of settings", "name a setting and its expected value")
 	f.fields(n, "expect of "+section, known...)
 	return out
+}
+
+// weights reads weights of resources, in the order of names.
+func (f *assertionReader) weights(n *yaml.Node, what string) (all []policies.Weight) {
+	f.Each(n, what, func(key, value *yaml.Node) {
+		x, err := strconv.ParseFloat(f.Text(value, what+" "+key.Value), 64)
+		if err != nil {
+			f.WrongType(value, what+" "+key.Value, "a number")
+		}
+		all = append(all, policies.Weight{Resource: key.Value, Weight: x})
+	})
+	slices.SortFunc(all, func(a, b policies.Weight) int { return strings.Compare(a.Resource, b.Resource) })
+	return all
 }
 
 // properties reads expected properties: each must exist, and its text must be legal.

@@ -48,7 +48,7 @@ func TestReadAssertions_MistakePositions(t *testing.T) {
 			"2:58: there is no property runtime.maximum\n" +
 				`2:96: property runtime.enforce cannot be "yes" (hint: it is true or false)`},
 		{"a section that does not exist", of("{settings: backfill, expect: {backfill: off}}"),
-			`2:14: a partition has no settings "backfill" (hint: one of preemption, reservation, noderefusal)`},
+			`2:14: a partition has no settings "backfill" (hint: one of preemption, reservation, fairness, noderefusal)`},
 		{"settings that do not exist, or cannot be",
 			of("{settings: reservation, expect: {backfil: off, backfill: on, timeout: 1, enabled: 5, backfillasks: x}}"),
 			`2:36: unknown key "backfil" in expect of reservation (hint: did you mean "backfill"?)` + "\n" +

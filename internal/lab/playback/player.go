@@ -104,5 +104,6 @@ func restarted(b *recording.Begin, answers *recording.Answers, now time.Time) *s
 	}
 	core.Step(now, scheduler.RestoreOperators{State: b.Operators})
 	core.Step(now, scheduler.RestoreStarts{Starts: b.Starts})
+	core.Step(now, scheduler.RestoreUsage{Usage: b.Usage})
 	return core
 }

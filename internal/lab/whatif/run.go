@@ -124,6 +124,7 @@ func (r *run) restore(at time.Time) {
 	}
 	r.apply(scheduler.RestoreOperators{State: b.Operators})
 	r.apply(scheduler.RestoreStarts{Starts: b.Starts})
+	r.apply(scheduler.RestoreUsage{Usage: b.Usage})
 }
 
 // advance does what happens in the changed run only, up to a time.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/internal/server/cpushare"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/fairness"
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -39,8 +40,9 @@ type original struct {
 	at    time.Time
 	nodes []*scheduler.NodeView
 	apps  []member // by submission
-	bound []item   // what runs
-	asks  []item   // what is pending, by creation
+	usage []fairness.Kept
+	bound []item // what runs
+	asks  []item // what is pending, by creation
 }
 
 // member is an application that has asks or allocations.
@@ -98,10 +100,16 @@ func queueConf(q *scheduler.QueueView) configs.Queue {
 }
 
 func (o *original) addQueue(q *scheduler.QueueView, slot *cpushare.Slot, value func(map[string]string) string) {
+	if q.UsageOverTime != nil {
+		o.usage = append(o.usage, q.UsageOverTime.Kept(o.at))
+	}
 	for child := range q.Children.All() {
 		o.addQueue(child, slot, value)
 	}
 	for a := range q.Applications.All() {
+		if a.UsageOverTime != nil {
+			o.usage = append(o.usage, a.UsageOverTime.Kept(o.at))
+		}
 		slot.Yield()
 		if a.Allocations.Len() == 0 {
 			continue
@@ -129,6 +137,7 @@ func (e *replicaError) Error() string { return e.reason }
 // A nomination becomes a reservation. Back-offs and preemption cycles are not copied. The error is a *replicaError.
 func (o *original) replica(slot *cpushare.Slot) (*scheduler.Core, error) {
 	core := scheduler.NewWith(o.conf, nil, o.opt)
+	core.Step(time.Time{}, scheduler.RestoreUsage{Usage: o.usage})
 	order := make([]*member, len(o.apps))
 	for i := range o.apps {
 		order[i] = &o.apps[i]

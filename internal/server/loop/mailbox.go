@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/canopy-scheduler/canopy/pkg/fairness"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -120,6 +121,11 @@ func (l *Loop) lockQuery(ctx context.Context) error {
 // OperatorState returns what operators have switched (OPS-4).
 func (l *Loop) OperatorState(ctx context.Context) (scheduler.OperatorState, error) {
 	return ask(ctx, l, l.core.OperatorState)
+}
+
+// UsageOverTime returns the usage over time as of now (FAI-7).
+func (l *Loop) UsageOverTime(ctx context.Context, now time.Time) ([]fairness.Kept, error) {
+	return ask(ctx, l, func() []fairness.Kept { return l.core.UsageOverTime(now) })
 }
 
 // EnforcesRunTimes reports whether any allocation is released when it runs for too long (RUN-5).

@@ -2,6 +2,7 @@ package recording
 
 import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
+	"github.com/canopy-scheduler/canopy/pkg/fairness"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/runtimes"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -19,6 +20,7 @@ type Begin struct {
 	Restart      bool
 	Operators    scheduler.OperatorState
 	Starts       []runtimes.Start // of what ran
+	Usage        []fairness.Kept  // over time
 	NotListening bool
 	Draining     bool // the partition is being removed
 }

@@ -18,7 +18,7 @@ var commands = []scheduler.Command{
 	scheduler.AddApplication{}, scheduler.RemoveApplication{}, scheduler.SubmitAsk{}, scheduler.SubmitAskWithClass{}, // 9
 	scheduler.ReportAllocation{}, scheduler.Release{}, scheduler.ReportForeign{}, scheduler.ReleaseForeign{}, // 13
 	scheduler.SetListening{}, scheduler.Operate{}, scheduler.RestoreOperators{}, scheduler.Wake{}, // 17
-	scheduler.RejectAsk{}, scheduler.RestoreStarts{}, // 21
+	scheduler.RejectAsk{}, scheduler.RestoreStarts{}, scheduler.RestoreUsage{}, // 21
 }
 
 // commandTypes has the types of commands.

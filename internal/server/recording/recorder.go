@@ -59,14 +59,14 @@ type frame struct {
 var errClosed = errors.New("")
 
 // Begin records what the Core was made with. It is called before the first step, and after Oracle.
-func (r *Recorder) Begin() { r.begin(false) }
+func (r *Recorder) Begin() { r.begin(false, time.Time{}) }
 
-// begin begins a session.
-func (r *Recorder) begin(restart bool) {
+// begin begins a session. restart: with the command at now, which resets the partition.
+func (r *Recorder) begin(restart bool, now time.Time) {
 	b := &Begin{Canopy: r.canopy, Options: r.opt, Partition: r.core.Partition().Config(), Oracle: r.has, Restart: restart}
 	if restart {
 		b.Operators, b.NotListening, b.Draining = r.core.OperatorState(), !r.core.Listening(), r.core.Draining()
-		b.Starts = r.core.RunStarts()
+		b.Starts, b.Usage = r.core.RunStarts(), r.core.UsageOverTime(now)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -120,7 +120,7 @@ func (r *Recorder) Oracle(o *objects.Oracle) *objects.Oracle {
 // Command records a command that is applied next. ResetPartition begins a session.
 func (r *Recorder) Command(now time.Time, cmd scheduler.Command) {
 	if _, resets := cmd.(scheduler.ResetPartition); resets {
-		r.begin(true)
+		r.begin(true, now)
 	}
 	r.step(now, cmd, 0)
 }

@@ -143,6 +143,9 @@ func describeQueue(q *configs.Queue, indent string) string {
 	if q.Ageing.By > 0 {
 		s += fmt.Sprintf(", ageing %s", q.Ageing)
 	}
+	if q.Fairness != (policies.Fairness{}) {
+		s += fmt.Sprintf(", half-life %s by %s, weight %d", q.Fairness.HalfLife, q.Fairness.By, q.Fairness.Weight)
+	}
 	s += "\n"
 	for i := range q.Children {
 		s += describeQueue(&q.Children[i], indent+"\t")

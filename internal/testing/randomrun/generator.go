@@ -102,6 +102,7 @@ func GenerateRun(source rand.Source, steps int) Run {
 	s.addRefusals(source)
 	s.addRunTimes()
 	s.addAgeing()
+	s.addFairness()
 	s.addPreemption()
 	s.addPercents()
 	return s

@@ -55,14 +55,20 @@ func (t *Twin) asksInOrder(c *totals, q *queue) []*allocation {
 func (t *Twin) allAppsInOrder(c *totals, q *queue) []*app {
 	apps := filter(t.apps, func(a *app) bool { return a.leaf == q.path && len(c.apps[a.id].asks) > 0 })
 	return sorted(apps, func(a *app) policies.AppKey { return t.appKey(c, a) }, func(a, b *policies.AppKey) int {
-		return compareApps(a, b, q.conf.AppSort, t.prioritySort(q))
+		return compareApps(a, b, appSort(q), t.prioritySort(q))
 	})
 }
 
 func (t *Twin) childrenInOrder(c *totals, q *queue) []*queue {
 	waiting := filter(q.children, func(q *queue) bool { return !c.pending[q.path].IsZero() })
-	return sorted(waiting, func(q *queue) policies.QueueKey { return t.queueKey(c, q) },
-		func(a, b *policies.QueueKey) int { return compareQueues(a, b, t.prioritySort(q)) })
+	key := func(child *queue) policies.QueueKey {
+		k := t.queueKey(c, child)
+		k.Usage = t.usageKey(q, child.conf.Name)
+		return k
+	}
+	_, overTime := overTime(q)
+	by := policies.QueueSort{Priority: t.prioritySort(q), OverTime: overTime}
+	return sorted(waiting, key, func(a, b *policies.QueueKey) int { return compareQueues(a, b, by) })
 }
 
 func (t *Twin) appsInOrder(c *totals, q *queue) []*app {
@@ -74,7 +80,7 @@ func (t *Twin) appsInOrder(c *totals, q *queue) []*app {
 	}
 	apps = filter(apps, func(a *app) bool { return !t.switchedOff(a) })
 	return sorted(apps, key, func(a, b *policies.AppKey) int {
-		return compareApps(a, b, q.conf.AppSort, t.prioritySort(q))
+		return compareApps(a, b, appSort(q), t.prioritySort(q))
 	})
 }
 

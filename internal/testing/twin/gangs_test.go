@@ -33,7 +33,7 @@ func (t *Twin) gangTooLarge(c scheduler.AddApplication, path objects.QueuePath) 
 		return false
 	}
 	leaf := t.queue(path)
-	if leaf.conf.AppSort == policies.Fair {
+	if appSort(leaf) == policies.Fair {
 		return true
 	}
 	most := leaf.conf.Max

@@ -95,6 +95,9 @@ func (p *harness) checkState(step randomrun.Step) string {
 	if lines := p.twin.ShareDifferences(p.core.Partition()); len(lines) > 0 {
 		return strings.Join(lines, "\n")
 	}
+	if problem := p.twin.usageDifference(p.core.UsageOverTime(p.now)); problem != "" {
+		return problem
+	}
 	if lines := p.events.differences(p.twin); len(lines) > 0 {
 		return strings.Join(lines, "\n")
 	}

@@ -46,7 +46,7 @@ func (t *Twin) mayNotMove(a *app, to *queue) bool {
 		return true
 	}
 	if !a.gang.Requested.IsZero() {
-		if to.conf.AppSort == policies.Fair {
+		if appSort(to) == policies.Fair {
 			return true
 		}
 		for _, q := range t.pathQueues(to.path)[1:] {

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"math"
 
+	"github.com/canopy-scheduler/canopy/pkg/fairness"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
@@ -87,9 +88,13 @@ func (t *Twin) fairMax(c *totals, q *queue) map[string]resources.Quantity {
 
 // appKey returns the sort key of the applications of a leaf.
 func (t *Twin) appKey(c *totals, a *app) policies.AppKey {
+	leaf, name := t.queue(a.leaf), string(a.id)
+	if kind, _ := overTime(leaf); kind == fairness.Users {
+		name = a.user.Name
+	}
 	return policies.AppKey{
 		ID: string(a.id), Priority: t.selectionPriority(c, a), Submitted: a.submitted.UnixNano(),
-		Shares: t.shares(c, a), Started: a.allocationsMade > 0,
+		Shares: t.shares(c, a), Started: a.allocationsMade > 0, Usage: t.usageKey(leaf, name),
 	}
 }
 

@@ -10,9 +10,12 @@ import (
 // equal.
 
 // compareQueues orders siblings (ORD-14, ORD-15).
-func compareQueues(a, b *policies.QueueKey, by policies.PrioritySort) int {
+func compareQueues(a, b *policies.QueueKey, by policies.QueueSort) int {
 	first, second := comparePriority(a.Priority, b.Priority), a.Share.Compare(b.Share)
-	if by == policies.PriorityIgnored {
+	if by.OverTime {
+		second = a.Usage.Compare(b.Usage)
+	}
+	if by.Priority == policies.PriorityIgnored {
 		first, second = second, first
 	}
 	return cmp.Or(first, second, -cmp.Compare(a.Pending, b.Pending), cmp.Compare(a.Path, b.Path))
@@ -21,8 +24,11 @@ func compareQueues(a, b *policies.QueueKey, by policies.PrioritySort) int {
 // compareApps orders the applications of a leaf (ORD-25, ORD-26, ORD-27).
 func compareApps(a, b *policies.AppKey, sort policies.AppSort, by policies.PrioritySort) int {
 	first, second := comparePriority(a.Priority, b.Priority), cmp.Compare(a.Submitted, b.Submitted)
-	if sort == policies.Fair {
+	switch sort {
+	case policies.Fair:
 		second = a.Shares.Compare(b.Shares)
+	case policies.OverTime:
+		second = cmp.Or(a.Usage.Compare(b.Usage), second)
 	}
 	if by == policies.PriorityIgnored {
 		first, second = second, first
@@ -47,6 +53,14 @@ func (t *Twin) prioritySort(q *queue) policies.PrioritySort {
 		return policies.PriorityIgnored
 	}
 	return q.conf.PrioritySort
+}
+
+// appSort returns the order of the applications of a leaf.
+func appSort(q *queue) policies.AppSort {
+	if _, is := overTime(q); is {
+		return policies.OverTime
+	}
+	return q.conf.AppSort
 }
 
 // compareAsks orders the asks of an application (ORD-37).

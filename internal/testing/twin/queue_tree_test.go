@@ -24,7 +24,7 @@ func (t *Twin) useConfig(conf configs.Partition) {
 	t.nominationTimeout = conf.NominationTimeout
 	t.cycles.configured = conf.Churn
 	t.reservation, t.noderefusal = conf.Reservation, conf.NodeRefusal
-	t.ignorePriority = conf.PriorityDisabled
+	t.ignorePriority, t.configuredWeights = conf.PriorityDisabled, conf.FairnessWeights
 	t.root = t.mergeQueue(t.root, &conf.Root, objects.RootPath)
 	t.configureDynamic([]*queue{t.root})
 	t.prune(t.root)
@@ -148,6 +148,7 @@ func (t *Twin) forget() {
 	t.nodes, t.apps, t.allocations, t.foreign, t.completed, t.rejected = nil, nil, nil, nil, nil, nil
 	t.nominees, t.cycles = nil, cycleDetector{configured: t.cycles.configured}
 	t.refusals = nil
+	t.forgetUsage()
 	t.reserving, t.nextReservations = nil, time.Time{}
 	t.forgetNodes()
 	clear(t.reservationRefused)

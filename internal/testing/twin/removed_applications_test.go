@@ -23,7 +23,7 @@ func TestPartition_RemovedApplicationsLeaveNoState(t *testing.T) {
 	runs := uint64(testscale.Runs(80))
 	removed := 0
 	for seed := uint64(1); seed <= runs; seed++ {
-		s := randomrun.RandomRun(seed, stepsPerRun)
+		s := randomrun.RandomRun(seed, stepsPerRun).WithoutFairness()
 		opt := objects.Options{Shapes: s.Shapes, Lifetimes: s.Lifetimes}
 		used := scheduler.NewWith(s.Partition, s.Oracle.Oracle(), opt)
 		now := randomrun.StartTime()

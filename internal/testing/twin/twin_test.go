@@ -102,6 +102,11 @@ type Twin struct {
 	lastCapacity resources.Amounts // when the quotas in percent were computed the last time
 	unsettled    time.Time         // when nodes came to an empty partition, or the capacity fell, the last time
 
+	usage             map[objects.QueuePath]*usageLevel
+	prices            resources.Amounts // the capacity of the cluster at the last decision
+	fairnessWeights   []policies.Weight // then
+	configuredWeights []policies.Weight
+
 	parsed   map[*objects.Ask]*affinity.Ask // what affinityOf has parsed
 	arrivals uint64
 	now      time.Time
@@ -118,6 +123,7 @@ func NewWith(conf configs.Partition, oracle *objects.Oracle, keep lifecycle.Life
 	t := &Twin{
 		oracle: oracle, lifetimes: keep, backedOff: map[string]time.Time{},
 		reservationRefused: map[objects.AllocationKey]time.Time{}, resumeAfter: map[string]allocation{},
+		usage:  map[objects.QueuePath]*usageLevel{},
 		parsed: map[*objects.Ask]*affinity.Ask{}, held: map[objects.AppID]bool{}, stopped: map[objects.QueuePath]bool{},
 		drained: map[objects.QueuePath]bool{}, admitted: map[objects.AppID]bool{},
 		movedTo: map[objects.AppID]objects.QueuePath{}, drainingNodes: map[objects.NodeID]bool{},
@@ -177,6 +183,8 @@ func (t *Twin) Step(now time.Time, cmd scheduler.Command) []scheduler.Effect {
 		for _, s := range c.Starts {
 			t.starts[s.Key] = s.At.Time()
 		}
+	case scheduler.RestoreUsage:
+		t.restoreUsage(c.Usage)
 	case scheduler.SetListening:
 		if t.rmNotListening && c.Listening {
 			t.listeningSince = now
@@ -195,6 +203,7 @@ func (t *Twin) Step(now time.Time, cmd scheduler.Command) []scheduler.Effect {
 	t.forgetGroups()
 	t.updateViolations()
 	t.updateRunTimes()
+	t.followUsage()
 	return t.out
 }
 
@@ -206,6 +215,7 @@ func (t *Twin) Schedule(now time.Time, budget int) (effects []scheduler.Effect, 
 	t.compareQueues()
 	defer t.updateViolations()
 	defer t.updateRunTimes()
+	defer t.followUsage()
 	if t.rmNotListening {
 		return t.out, false
 	}
@@ -227,6 +237,7 @@ func (t *Twin) Schedule(now time.Time, budget int) (effects []scheduler.Effect, 
 			t.forgetGroups()
 			continue
 		}
+		t.reprice()
 		w, n := t.bindableNominee()
 		if w == nil {
 			w, n = t.bindableReservation()

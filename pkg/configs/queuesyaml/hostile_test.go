@@ -17,7 +17,7 @@ import (
 
 // maxMemory is how many bytes Load may allocate for a text within the default bounds: more than
 // half of it is the tree that the YAML parser makes of a million values.
-const maxMemory = 528 << 20
+const maxMemory = 536 << 20
 
 // The cost of any text is bounded by the bounds of Options (CFG-15). The test counts allocated
 // memory: allocation takes most of the time.

@@ -226,6 +226,30 @@ func badProperties() []badDocument {
       properties: {priority.ageing: off}
       queues: [{name: e, properties: {priority.ageing: «property-value»1 per 1ms up to 1}}]
 `},
+		{"fairness.*", `
+partitions:
+- name: default
+  fairness: {weights: {vcore: 1, gpu: «V31»2000, memory: «V31»-1, pods: 0, disk: 0.001}}
+  queues:
+  - name: root
+    submitacl: '*'
+    properties: {fairness.halflife: 24h, «property-unused»fairness.by: user, «property-unused»fairness.weight: 2}
+    queues:
+    - name: a
+      properties: {fairness.weight: guarantee, fairness.halflife: «property-value»1s}
+    - name: b
+      properties: {fairness.weight: «property-value»0, fairness.halflife: «property-value»876000h}
+    - name: c
+      properties: {application.sort.policy: stateaware, «property-unused»fairness.halflife: 1h}
+    - name: d
+      parent: true
+      properties: {fairness.halflife: off}
+      childtemplate:
+        properties: {fairness.halflife: 1h, fairness.by: user, «property-unused»fairness.weight: 3}
+      queues:
+      - name: e
+        properties: {«property-unused»fairness.weight: 3, fairness.halflife: 1h, fairness.by: «property-value»group}
+`},
 		{"preemption.priority where priority is disabled", `
 partitions:
 - priority: disabled

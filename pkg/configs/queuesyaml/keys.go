@@ -70,6 +70,7 @@ var mappings = map[string]*mapping{
 	"filter":        &filterMapping,
 	"preemption":    &preemptionMapping,
 	"reservation":   &reservationMapping,
+	"fairness":      &fairnessMapping,
 	"noderefusal":   &nodeRefusalMapping,
 	"nodesort":      &nodeSortMapping,
 	"resolver":      &resolverMapping,
@@ -102,6 +103,8 @@ var partitionMapping = mapping{
 		description: "Whether allocations may be preempted."},
 	{name: "reservation", value: mappingValue, mappingName: "reservation",
 		description: "Whether and when an ask that fits no node reserves one."},
+	{name: "fairness", value: mappingValue, mappingName: "fairness",
+		description: "What counts in usage over time, by which queues with fairness.halflife order what is below them."},
 	{name: "noderefusal", value: mappingValue, mappingName: "noderefusal",
 		description: "How long an ask is kept from a node on which its binding failed."},
 	{name: "nodesortpolicy", value: mappingValue, mappingName: "nodesort", description: "Which node is tried first."},
@@ -135,6 +138,7 @@ var classMapping = mapping{
 var (
 	preemptionMapping  = settingsMapping("preemption")
 	reservationMapping = settingsMapping("reservation")
+	fairnessMapping    = settingsMapping("fairness")
 	nodeRefusalMapping = settingsMapping("noderefusal")
 )
 
@@ -154,6 +158,10 @@ func settingsMapping(section string) (m mapping) {
 			k.description += fmt.Sprintf(" From %d to %d.", s.Least, s.Most)
 		case configs.WordSetting:
 			k.value, k.words = wordValue, s.Words
+		case *[]policies.Weight:
+			k.value = weightsValue
+			m = append(m, k)
+			continue
 		}
 		k.description += " Default: " + s.Text(&defaults) + "."
 		m = append(m, k)

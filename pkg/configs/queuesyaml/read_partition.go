@@ -3,6 +3,7 @@ package queuesyaml
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -57,6 +58,7 @@ func (r *reader) partition(to *configs.Partition, n *yaml.Node) *validation.Part
 	p.PriorityDisabled = r.isDisabled(o, "priority", fields["priority"])
 	r.partitionSettings(p, "preemption", fields["preemption"], &preemptionMapping)
 	r.partitionSettings(p, "reservation", fields["reservation"], &reservationMapping)
+	r.partitionSettings(p, "fairness", fields["fairness"], &fairnessMapping)
 	refusal := r.partitionSettings(p, "noderefusal", fields["noderefusal"], &nodeRefusalMapping)
 	r.checkMaxBackoff(p, refusal)
 	r.nodeSortPolicy(p, fields["nodesortpolicy"])
@@ -95,6 +97,8 @@ func (r *reader) partitionSettings(p *validation.Partition, section string, n *y
 			default:
 				*to = int(count)
 			}
+		case *[]policies.Weight:
+			*to = r.weights(p, s.Key, n, leastFairnessWeight, mostFairnessWeight)
 		case configs.WordSetting:
 			if isNull(n) {
 				continue
@@ -195,12 +199,18 @@ func (r *reader) nodeSortPolicy(p *validation.Partition, n *yaml.Node) {
 		}
 		p.NodeSortPolicy.Sort = nodes
 	}
-	weights := r.pairsUpTo(maxMappingResources, p.Subject, "resourceweights", fields["resourceweights"])
-	if len(weights) == 0 {
-		return
+	if n := fields["resourceweights"]; !isNull(n) && len(n.Content) > 0 {
+		p.NodeSortPolicy.Weights = r.weights(p, "resourceweights", n, 0, math.MaxFloat64)
 	}
-	p.NodeSortPolicy.Weights = nil
-	for _, w := range weights {
+}
+
+// The bounds of a weight of fairness.weights: costs are computed in thousandths.
+const leastFairnessWeight, mostFairnessWeight = 0.001, 1000
+
+// weights reads weights of resources, in the order of names. 0 leaves a resource out; others are from least to most.
+func (r *reader) weights(p *validation.Partition, what string, n *yaml.Node,
+	least, most float64) (all []policies.Weight) {
+	for _, w := range r.pairsUpTo(maxMappingResources, p.Subject, what, n) {
 		r.RecordWeight(p, w.name, positionOf(w.key))
 		weight, ok := r.number(p.Subject, "the weight of "+validation.Quote(w.name), w.value)
 		switch {
@@ -208,13 +218,16 @@ func (r *reader) nodeSortPolicy(p *validation.Partition, n *yaml.Node) {
 			r.Add(p.Subject, positionOf(w.value), "V31",
 				fmt.Sprintf("the weight of %s is negative: %v", validation.Quote(w.name), weight),
 				"0 leaves the resource out")
+		case ok && weight != 0 && (weight < least || weight > most):
+			r.Add(p.Subject, positionOf(w.value), "V31",
+				fmt.Sprintf("the weight of %s is %v, and not from %v to %v", validation.Quote(w.name), weight, least, most),
+				"0 leaves the resource out")
 		case weight > 0:
-			p.NodeSortPolicy.Weights = append(p.NodeSortPolicy.Weights, policies.Weight{Resource: w.name, Weight: weight})
+			all = append(all, policies.Weight{Resource: w.name, Weight: weight})
 		}
 	}
-	slices.SortFunc(p.NodeSortPolicy.Weights, func(a, b policies.Weight) int {
-		return cmp.Compare(a.Resource, b.Resource)
-	})
+	slices.SortFunc(all, func(a, b policies.Weight) int { return cmp.Compare(a.Resource, b.Resource) })
+	return all
 }
 
 func (r *reader) userGroupResolver(p *validation.Partition, n *yaml.Node) {

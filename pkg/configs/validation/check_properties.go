@@ -188,6 +188,24 @@ var uselessProperties = []struct {
 	{configs.AgeingProperty, "property-unused", false,
 		func(q *Queue, inTemplate bool) bool { return !inTemplate && q.isParent() },
 		"only applications of a leaf age, and it is not inherited", "set it in the leaves, or in the childtemplate"},
+	{configs.HalfLifeProperty, "property-unused", false,
+		func(q *Queue, inTemplate bool) bool { return !inTemplate && !q.isParent() && q.sortsStateAware() },
+		"a stateaware leaf is not ordered by usage over time", "set application.sort.policy: fifo"},
+	{configs.FairnessByProperty, "property-unused", false,
+		func(q *Queue, inTemplate bool) bool {
+			return !inTemplate && (q.isParent() || !setsHalfLife(q.Properties)) ||
+				inTemplate && !setsHalfLife(q.ChildTemplate.Properties)
+		},
+		"it says whose usage over time orders the applications of a leaf", "set fairness.halflife of the leaf, too"},
+	{configs.FairnessWeightProperty, "property-unused", false,
+		func(q *Queue, inTemplate bool) bool {
+			parent := q.Above
+			if inTemplate {
+				parent = q
+			}
+			return parent == nil || !setsHalfLife(parent.Properties)
+		},
+		"its parent does not order by usage over time", "set fairness.halflife of the parent"},
 	{configs.QuotaPreemptionDelayProperty, "quota-delay", false,
 		func(q *Queue, inTemplate bool) bool { return !inTemplate && !q.Partition.QuotaPreemptionEnabled },
 		"the partition does not enforce a max", "set preemption: {quotapreemptionenabled: true} in the partition"},
@@ -219,6 +237,21 @@ func (q *Queue) hasMinRuntime() bool {
 
 func (q *Queue) hasMinRuntimeBelow() bool {
 	return setsMinRuntime(q.Properties) || slices.ContainsFunc(q.Children, (*Queue).hasMinRuntimeBelow)
+}
+
+// setsHalfLife reports whether the properties of a queue or a template have a half-life.
+func setsHalfLife(own map[string]string) bool {
+	return !configs.IsDefaultProperty(configs.HalfLifeProperty, own[configs.HalfLifeProperty])
+}
+
+// sortsStateAware reports whether the nearest application.sort.policy, of q or a queue above, is stateaware.
+func (q *Queue) sortsStateAware() bool {
+	for ; q != nil; q = q.Above {
+		if sort := q.Properties[configs.SortPolicyProperty]; sort != "" {
+			return sort == policies.StateAware.String()
+		}
+	}
+	return false
 }
 
 // setsMinRuntime reports whether the properties of a queue or a template have a minimum run time.

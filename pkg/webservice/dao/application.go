@@ -1,6 +1,8 @@
 package dao
 
 import (
+	"time"
+
 	"github.com/canopy-scheduler/canopy/pkg/gangs"
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
@@ -26,7 +28,8 @@ type Application struct {
 	RejectedMessage    string           `json:"rejectedMessage,omitempty"`
 	StateLog           []State          `json:"stateLog,omitempty"`
 	MaxRequestPriority int32            `json:"maxRequestPriority,omitempty"`
-	RaisedBy           int32            `json:"raisedBy,omitempty"`  // above that, in selection order, while it waits
+	RaisedBy           int32            `json:"raisedBy,omitempty"` // above that, in selection order, while it waits
+	UsageOverTime      *UsageOverTime   `json:"usageOverTime,omitempty"`
 	StartTime          int64            `json:"startTime,omitempty"` // milliseconds
 	ResourceHistory    UsageHistory     `json:"resourceHistory"`
 	PlaceholderData    []TaskGroup      `json:"placeholderData,omitempty"`
@@ -60,9 +63,9 @@ type State struct {
 	Reason           string `json:"reason"` // ours: why the state was entered
 }
 
-// NewApplication shows an application of a queue. refusals returns those of the resource manager for an ask; nil: they
-// are not shown.
-func NewApplication(partition string, queue objects.QueuePath, a *scheduler.ApplicationView,
+// NewApplication shows an application of a queue at a time. refusals returns those of the resource manager for an ask;
+// nil: they are not shown.
+func NewApplication(partition string, at time.Time, queue objects.QueuePath, a *scheduler.ApplicationView,
 	refusals func(objects.AllocationKey) []AskLog) Application {
 	v := Application{
 		ApplicationID:      string(a.ID),
@@ -77,6 +80,7 @@ func NewApplication(partition string, queue objects.QueuePath, a *scheduler.Appl
 		User:               a.User.Name,
 		Groups:             a.User.Groups,
 		MaxRequestPriority: a.Priority.Number(),
+		UsageOverTime:      NewUsageOverTime(a.UsageOverTime, at),
 	}
 	v.setStateLog(a.StateLog)
 	v.ResourceHistory = viewUsageHistory(a.UsageHistory)

@@ -3,6 +3,7 @@ package dao
 import (
 	"iter"
 	"strings"
+	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
@@ -51,6 +52,8 @@ type Queue struct {
 	ConfiguredGuaranteed map[string]string `json:"configuredGuaranteed,omitempty"`
 	// ours: guaranteedResource was scaled down, because percents and what is guaranteed beside them are more than there is
 	GuaranteeReduced bool `json:"guaranteeReduced,omitempty"`
+	// ours: the queue above orders by it
+	UsageOverTime *UsageOverTime `json:"usageOverTime,omitempty"`
 }
 
 // RemainingApplication is ours: an application for which a draining leaf queue is kept.
@@ -81,8 +84,8 @@ type Template struct {
 	GuaranteedPercents map[string]string `json:"guaranteedPercents,omitempty"`
 }
 
-// NewQueue shows q without the queues below it, and without what it counts of these.
-func NewQueue(q *scheduler.QueueView, headroom resources.Limit) Queue {
+// NewQueue shows q at a time without the queues below it, and without what it counts of these.
+func NewQueue(q *scheduler.QueueView, headroom resources.Limit, at time.Time) Queue {
 	v := Queue{
 		QueueName:          string(q.Path),
 		Status:             "Active",
@@ -113,7 +116,7 @@ func NewQueue(q *scheduler.QueueView, headroom resources.Limit) Queue {
 	v.ClassQuotas, v.QuotaTags = NewClassQuotas(q), q.QuotaTags.Names()
 	v.ConfiguredMax = percentTexts(q.WrittenMax.Percents())
 	v.ConfiguredGuaranteed = percentTexts(q.WrittenGuarantee.Percents())
-	v.GuaranteeReduced = q.Reduced
+	v.GuaranteeReduced, v.UsageOverTime = q.Reduced, NewUsageOverTime(q.UsageOverTime, at)
 	for name, n := range q.WrittenGuarantee.All() {
 		if inForce, _ := q.Guaranteed.Get(name); inForce != n {
 			v.ConfiguredGuaranteed = withText(v.ConfiguredGuaranteed, name, resources.FormatQuantity(name, n))
