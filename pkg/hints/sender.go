@@ -111,7 +111,7 @@ func (s *sender) flush() error {
 // stateOf is a state as it is sent before the ask is explained.
 func stateOf(c Change) *canopyv1.WaitingState {
 	m := &canopyv1.WaitingState{Partition: c.Partition, ApplicationId: string(c.Ask.App),
-		AllocationKey: string(c.Ask.Key), State: canopyv1.WaitingState_STATE_NONE}
+		AllocationKey: string(c.Ask.Key), State: canopyv1.WaitingState_STATE_NONE, NominatedNode: string(c.Nominated)}
 	switch c.State {
 	case objects.WaitFailed:
 		m.State = canopyv1.WaitingState_STATE_FAILED

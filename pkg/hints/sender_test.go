@@ -134,8 +134,8 @@ func keyOf(i int) objects.AllocationKey { return objects.AllocationKey(fmt.Sprin
 // change puts states of the first n asks in.
 func (s *served) change(n int, state objects.WaitingState) {
 	for i := range n {
-		s.source.waiting <- Change{"default", scheduler.WaitingAsk{Ask: &objects.Ask{Key: keyOf(i), App: "app"}, State: state,
-			Blocked: scheduler.NoQueueHeadroom}}
+		s.source.waiting <- Change{Partition: "default", WaitingAsk: scheduler.WaitingAsk{
+			Ask: &objects.Ask{Key: keyOf(i), App: "app"}, State: state, Blocked: scheduler.NoQueueHeadroom}}
 	}
 	s.source.changed <- struct{}{}
 	synctest.Wait()
@@ -175,7 +175,8 @@ func TestSender_ResponsesAreBounded(t *testing.T) {
 		assert.DeepEqual(t, sizes, []int{maxStates, maxStates, 1100 - 2*maxStates})
 
 		for range 4 {
-			s.source.waiting <- Change{strings.Repeat("p", maxBytes/3), scheduler.WaitingAsk{Ask: &objects.Ask{}}}
+			s.source.waiting <- Change{Partition: strings.Repeat("p", maxBytes/3),
+				WaitingAsk: scheduler.WaitingAsk{Ask: &objects.Ask{}}}
 		}
 		s.source.changed <- struct{}{}
 		assert.Equal(t, len(s.stream.take()), 2, "by bytes")
@@ -250,7 +251,7 @@ func TestExplainer_AnswersOfFormerStatesAreDropped(t *testing.T) {
 		return all
 	}
 	note := func(state objects.WaitingState) {
-		e.note(Change{"p", scheduler.WaitingAsk{Ask: ask, State: state}})
+		e.note(Change{Partition: "p", WaitingAsk: scheduler.WaitingAsk{Ask: ask, State: state}})
 	}
 	note(objects.WaitFailed)
 	under := jobs()
@@ -272,7 +273,8 @@ func TestExplainer_AnswersOfFormerStatesAreDropped(t *testing.T) {
 func TestExplainer_ForecastsFollow(t *testing.T) {
 	e := New(nil, nil, Options{Forecasts: forecast.NewForecaster("", nil)}).newExplainer(true, time.Minute)
 	explanations, forecasts := e.queues[0], e.queues[1]
-	e.note(Change{"p", scheduler.WaitingAsk{Ask: &objects.Ask{Key: "k"}, State: objects.WaitFailed}})
+	e.note(Change{Partition: "p",
+		WaitingAsk: scheduler.WaitingAsk{Ask: &objects.Ask{Key: "k"}, State: objects.WaitFailed}})
 	a, _ := explanations.first()
 	none, _ := forecasts.first()
 	assert.Assert(t, none == nil)
@@ -287,7 +289,8 @@ func TestExplainer_ForecastsFollow(t *testing.T) {
 	x.expected = &canopyv1.ExpectedStart{Unknown: "tooLarge"}
 	assert.Equal(t, len(e.take(result{queue: forecasts, answers: []answer{x}})), 1)
 	assert.Assert(t, a.places[1].in == forecasts.again)
-	e.note(Change{"p", scheduler.WaitingAsk{Ask: &objects.Ask{Key: "k"}, State: objects.WaitSkipped}})
+	e.note(Change{Partition: "p",
+		WaitingAsk: scheduler.WaitingAsk{Ask: &objects.Ask{Key: "k"}, State: objects.WaitSkipped}})
 	assert.Assert(t, a.places[1].in == nil && a.places[0].in == explanations.fresh)
 }
 

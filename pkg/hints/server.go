@@ -12,6 +12,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/server/loop"
 	"github.com/canopy-scheduler/canopy/pkg/hints/canopyv1"
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
@@ -39,10 +40,12 @@ type Watch interface {
 	Send(send func() error) error
 }
 
-// Change is the waiting state that an ask has now. objects.WaitUnreported: it had one, and was placed or has ended.
+// Change is the waiting state that an ask has now. objects.WaitUnreported: it has none, because it was placed or has
+// ended, or is nominated.
 type Change struct {
 	Partition string
 	scheduler.WaitingAsk
+	Nominated objects.NodeID // the node on which its victims end; empty: it has none
 }
 
 // Options say what explanations have.
@@ -67,7 +70,7 @@ func New(source Source, cluster *loop.Cluster, opt Options) *Server {
 // minRefresh is the shortest time between two explanations of an ask whose state has not changed.
 const minRefresh = 10 * time.Second
 
-// WaitingStates serves a stream (RMI-85 to RMI-88).
+// WaitingStates serves a stream (RMI-85 to RMI-89).
 func (s *Server) WaitingStates(r *canopyv1.WaitingStatesRequest,
 	stream grpc.ServerStreamingServer[canopyv1.WaitingStatesResponse]) error {
 	refresh, err := checkRequest(r)

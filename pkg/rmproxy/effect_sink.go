@@ -87,6 +87,7 @@ func (t *effectSink) forSession(effects []scheduler.Effect) []scheduler.Effect {
 			internal = true
 		case scheduler.Event:
 			internal = true
+			waits = waits || e.Kind == scheduler.EventNominated // the end of one that is not known changes nothing
 			if s := t.p.current(); s != nil && e.Kind == scheduler.EventIgnored {
 				s.countIgnored(e)
 			}

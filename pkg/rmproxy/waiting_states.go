@@ -1,6 +1,7 @@
 package rmproxy
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -15,7 +16,7 @@ import (
 // waitingStates are the waiting states of asks that were not sent yet, to a linked shim or on a stream of hints. A shim
 // writes each to the API server of its cluster, so they are sent on a goroutine of their own, which no decision waits
 // for (RMI-65, RMI-86). Only the last state of an ask is kept, and none of an ask that is not pending any more; a
-// stream of hints is told the end of an ask whose state it was told.
+// stream of hints is told the end of an ask whose state it was told, and for which nodes asks are nominated (RMI-89).
 type waitingStates struct {
 	mu    sync.Mutex
 	byAsk map[partitionKey]scheduler.WaitingAsk
@@ -25,9 +26,18 @@ type waitingStates struct {
 
 	// The following are for a stream of hints; nil for a linked shim.
 
-	told    map[partitionKey]struct{} // asks of which next has returned a state that was not the end
-	ended   map[partitionKey]struct{} // asks that have ended since the stream began; nil: its initial states are there
-	initial map[partitionKey]struct{} // initial states that next has not returned
+	told    map[partitionKey]toldState // what next has returned last, unless it was the end
+	ended   map[partitionKey]struct{}  // asks that have ended since the stream began; nil: its initial states are there
+	initial map[partitionKey]struct{}  // initial states that next has not returned
+	// nominated has the nodes of nominated asks. Until the initial states are there, it has an empty one for an ask
+	// whose nomination has ended since the stream began.
+	nominated map[partitionKey]objects.NodeID
+}
+
+// toldState is the state of an ask with which it is sent again when its nomination changes.
+type toldState struct {
+	state   objects.WaitingState
+	blocked scheduler.PendingReason
 }
 
 // partitionKey is an ask: two partitions may have asks with the same key.
@@ -43,7 +53,8 @@ func newWaitingStates() *waitingStates {
 // newWatchedStates returns the states for a stream of hints. It needs initial states.
 func newWatchedStates() *waitingStates {
 	w := newWaitingStates()
-	w.told, w.ended = map[partitionKey]struct{}{}, map[partitionKey]struct{}{}
+	w.told, w.ended = map[partitionKey]toldState{}, map[partitionKey]struct{}{}
+	w.nominated = map[partitionKey]objects.NodeID{}
 	w.noteAny()
 	return w
 }
@@ -54,12 +65,19 @@ func (w *waitingStates) onEffects(partition string, effects []scheduler.Effect) 
 	defer w.mu.Unlock()
 	defer w.noteAny()
 	for _, e := range effects {
-		if states, wait := e.(scheduler.AsksWait); wait {
-			for _, state := range states.Asks {
+		switch e := e.(type) {
+		case scheduler.AsksWait:
+			for _, state := range e.Asks {
 				w.add(partitionKey{partition, state.Ask.Key}, state)
 			}
-		} else if w.mayEnd() {
-			w.forget(partition, e)
+		case scheduler.Event:
+			if w.nominated != nil {
+				w.onEvent(partitionKey{partition, e.Subject.Key}, e)
+			}
+		default:
+			if w.mayEnd() {
+				w.forget(partition, e)
+			}
 		}
 	}
 }
@@ -88,18 +106,24 @@ func (w *waitingStates) signal() {
 	}
 }
 
-// addInitial adds states of a partition from a snapshot that was made after the stream began. Effects that were
-// delivered since are later, or come again.
-func (w *waitingStates) addInitial(partition string, states []scheduler.WaitingAsk) {
+// addInitial adds states from a snapshot that was made after the stream began. Effects that were delivered since are
+// later, or come again.
+func (w *waitingStates) addInitial(states []hints.Change) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	defer w.noteAny()
 	for _, state := range states {
-		ask := partitionKey{partition, state.Ask.Key}
-		_, known := w.byAsk[ask]
-		_, ended := w.ended[ask]
-		if !known && !ended {
-			w.add(ask, state)
+		ask := partitionKey{state.Partition, state.Ask.Key}
+		if _, ended := w.ended[ask]; ended {
+			continue
+		}
+		if _, later := w.nominated[ask]; !later && state.Nominated != "" {
+			w.nominated[ask] = state.Nominated
+		}
+		// a nomination that was delivered does not say which state the ask has
+		stateKnown := w.byAsk[ask].State != objects.WaitUnreported
+		if !stateKnown && (state.State != objects.WaitUnreported || w.nominated[ask] != "") {
+			w.add(ask, state.WaitingAsk)
 		}
 	}
 }
@@ -109,6 +133,7 @@ func (w *waitingStates) endInitial() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	defer w.noteAny()
+	maps.DeleteFunc(w.nominated, func(_ partitionKey, node objects.NodeID) bool { return node == "" })
 	w.ended, w.initial = nil, make(map[partitionKey]struct{}, len(w.byAsk))
 	for ask := range w.byAsk {
 		w.initial[ask] = struct{}{}
@@ -148,16 +173,51 @@ func (w *waitingStates) forget(partition string, e scheduler.Effect) {
 
 // end drops the state of an ask, or puts its end in the place if that has to be told.
 func (w *waitingStates) end(ask partitionKey, app objects.AppID) {
-	delete(w.byAsk, ask)
-	delete(w.initial, ask)
+	w.drop(ask)
+	delete(w.nominated, ask)
 	if w.ended != nil {
 		w.ended[ask] = struct{}{}
 	}
 	if _, told := w.told[ask]; told {
 		w.add(ask, scheduler.WaitingAsk{Ask: &objects.Ask{Key: ask.key, App: app}, State: objects.WaitUnreported})
 	}
+}
+
+// drop removes the state of an ask that next has not returned.
+func (w *waitingStates) drop(ask partitionKey) {
+	delete(w.byAsk, ask)
+	delete(w.initial, ask)
 	if len(w.byAsk) == 0 {
 		w.order = nil
+	}
+}
+
+// onEvent takes the begin and the end of a nomination of an ask.
+func (w *waitingStates) onEvent(ask partitionKey, e scheduler.Event) {
+	switch e.Kind {
+	case scheduler.EventNominated:
+		w.nominate(ask, e.Subject.App, e.Node)
+	case scheduler.EventNominationEnded:
+		w.nominate(ask, e.Subject.App, "")
+	}
+}
+
+// nominate has an ask sent again with the node for which it is nominated, which is empty when it no longer is.
+func (w *waitingStates) nominate(ask partitionKey, app objects.AppID, node objects.NodeID) {
+	before := w.nominated[ask]
+	if node != "" || w.ended != nil {
+		w.nominated[ask] = node
+	} else {
+		delete(w.nominated, ask)
+	}
+	told, known := w.told[ask]
+	state, waits := w.byAsk[ask]
+	switch {
+	case node == before: // such as the end of an ask that was placed, which is told already
+	case !waits && (node != "" || known):
+		w.add(ask, scheduler.WaitingAsk{Ask: &objects.Ask{Key: ask.key, App: app}, State: told.state, Blocked: told.blocked})
+	case waits && node == "" && !known && state.State == objects.WaitUnreported:
+		w.drop(ask) // it has nothing to say any more
 	}
 }
 
@@ -169,25 +229,25 @@ func (w *waitingStates) next() (state hints.Change, ok bool) {
 	for len(w.order) > 0 && !ok {
 		ask := w.order[0]
 		w.order = w.order[1:]
-		state.Partition = ask.partition
+		state.Partition, state.Nominated = ask.partition, w.nominated[ask]
 		state.WaitingAsk, ok = w.byAsk[ask]
 		delete(w.byAsk, ask)
 		if ok {
-			w.noteTold(ask, state.State)
+			w.noteTold(ask, state)
 		}
 	}
 	return state, ok
 }
 
 // noteTold records that next returns a state.
-func (w *waitingStates) noteTold(ask partitionKey, state objects.WaitingState) {
+func (w *waitingStates) noteTold(ask partitionKey, state hints.Change) {
 	delete(w.initial, ask)
 	switch {
 	case w.told == nil:
-	case state == objects.WaitUnreported:
+	case state.State == objects.WaitUnreported && state.Nominated == "":
 		delete(w.told, ask)
 	default:
-		w.told[ask] = struct{}{}
+		w.told[ask] = toldState{state.State, state.Blocked}
 	}
 }
 

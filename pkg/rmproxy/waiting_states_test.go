@@ -11,6 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/canopy-scheduler/canopy/internal/testing/fakerm"
+	"github.com/canopy-scheduler/canopy/pkg/hints"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
@@ -138,8 +139,9 @@ func TestWaitingStates_OfAStreamOfHints(t *testing.T) {
 		scheduler.AsksWait{Asks: []scheduler.WaitingAsk{waits("changed", objects.WaitSkipped)}},
 		scheduler.AskCancelled{Key: "ended", App: "app"},
 	})
-	w.addInitial("p", []scheduler.WaitingAsk{waits("changed", objects.WaitFailed), waits("ended", objects.WaitFailed),
-		waits("same", objects.WaitFailed), waits("gone", objects.WaitFailed)})
+	for _, key := range []string{"changed", "ended", "same", "gone"} {
+		w.addInitial([]hints.Change{{Partition: "p", WaitingAsk: waits(key, objects.WaitFailed)}})
+	}
 	assert.Assert(t, !w.initialComplete())
 	w.endInitial()
 	w.onEffects("p", []scheduler.Effect{scheduler.AskCancelled{Key: "gone", App: "app"}})
@@ -158,6 +160,66 @@ func TestWaitingStates_OfAStreamOfHints(t *testing.T) {
 	w.onEffects("p", []scheduler.Effect{scheduler.AskTimedOut{Key: "changed", App: "app"}})
 	want("p changed of app UNREPORTED")
 	assert.Assert(t, len(w.told) == 0 && !w.any.Load())
+}
+
+// An ask is told again with the state that it has when it is nominated and when it no longer is; one without a state,
+// too, unless the nomination has ended before it was told. Its end is told once. While the initial states are read,
+// nominations that were delivered are later than those of the snapshot, which alone has the state.
+func TestWaitingStates_Nominations(t *testing.T) {
+	w := newWatchedStates()
+	waits := func(key string, state objects.WaitingState, node objects.NodeID) hints.Change {
+		return hints.Change{Partition: "p", Nominated: node, WaitingAsk: scheduler.WaitingAsk{
+			Ask: &objects.Ask{Key: objects.AllocationKey(key), App: "app"}, State: state}}
+	}
+	event := func(kind scheduler.EventKind, key objects.AllocationKey, node objects.NodeID) scheduler.Effect {
+		return scheduler.Event{Kind: kind, Subject: scheduler.AllocationRef{Key: key, App: "app"}, Node: node}
+	}
+	nominated := func(key objects.AllocationKey, node objects.NodeID) scheduler.Effect {
+		return event(scheduler.EventNominated, key, node)
+	}
+	ended := func(key objects.AllocationKey) scheduler.Effect {
+		return event(scheduler.EventNominationEnded, key, "n")
+	}
+	placed := func(key objects.AllocationKey) scheduler.Effect {
+		return scheduler.Allocated{Binding: &scheduler.Binding{Ask: &objects.Ask{Key: key, App: "app"}}}
+	}
+	want := func(lines ...string) {
+		t.Helper()
+		var got []string
+		for c, ok := w.next(); ok; c, ok = w.next() {
+			got = append(got, strings.TrimSpace(fmt.Sprintf("%s of %s %s %s", c.Ask.Key, c.Ask.App, c.State, c.Nominated)))
+			assert.Equal(t, c.Blocked == scheduler.NoQueueHeadroom, c.State == objects.WaitSkipped)
+		}
+		assert.DeepEqual(t, got, lines)
+	}
+	w.onEffects("p", []scheduler.Effect{nominated("new", "n1"), nominated("early", "n1"), ended("early"), ended("over"),
+		nominated("late", "n3")})
+	w.addInitial([]hints.Change{waits("old", objects.WaitFailed, "n2"), waits("new", objects.WaitFailed, ""),
+		waits("over", objects.WaitFailed, "n2"), waits("early", objects.WaitUnreported, "n1"),
+		waits("plain", objects.WaitUnreported, "n2")})
+	w.endInitial()
+	want("new of app FAILED n1", "late of app UNREPORTED n3", "old of app FAILED n2", "over of app FAILED",
+		"plain of app UNREPORTED n2")
+	assert.Assert(t, w.initialComplete())
+
+	w.onEffects("p", []scheduler.Effect{ended("old"), ended("plain"), nominated("over", "n4"),
+		ended("never"), nominated("brief", "n1"), ended("brief")})
+	want("old of app FAILED", "plain of app UNREPORTED", "over of app FAILED n4")
+	w.onEffects("p", []scheduler.Effect{nominated("over", "n4")})
+	want()
+
+	w.onEffects("p", []scheduler.Effect{scheduler.AsksWait{Asks: []scheduler.WaitingAsk{{
+		Ask: &objects.Ask{Key: "over", App: "app"}, State: objects.WaitSkipped, Blocked: scheduler.NoQueueHeadroom}}}})
+	want("over of app SKIPPED n4")
+	w.onEffects("p", []scheduler.Effect{ended("over")})
+	want("over of app SKIPPED")
+
+	w.onEffects("p", []scheduler.Effect{placed("late"), ended("late"), placed("old"), placed("over"), placed("new")})
+	want("late of app UNREPORTED", "old of app UNREPORTED", "over of app UNREPORTED", "new of app UNREPORTED")
+	w.onEffects("p", []scheduler.Effect{ended("new")})
+	want()
+	assert.Equal(t, len(w.told)+len(w.nominated)+len(w.byAsk), 0)
+	assert.Assert(t, !w.any.Load())
 }
 
 // The numbers of the states are those of the interface.

@@ -113,14 +113,14 @@ func (w *waitingWatch) addInitial() error {
 		case err != nil:
 			return cmp.Or(context.Cause(w.ctx), err)
 		}
-		w.states.addInitial(name, waitingAsksOf(snap))
+		w.states.addInitial(waitingAsksOf(name, snap))
 	}
 	w.states.endInitial()
 	return nil
 }
 
-// waitingAsksOf returns the asks of a snapshot that have a waiting state.
-func waitingAsksOf(snap *scheduler.Snapshot) (all []scheduler.WaitingAsk) {
+// waitingAsksOf returns the asks of a partition that have a waiting state or a nomination.
+func waitingAsksOf(partition string, snap *scheduler.Snapshot) (all []hints.Change) {
 	slot := cpushare.Readers.Acquire(context.Background()) // nobody would recover its end
 	defer slot.Release()
 	var walk func(q *scheduler.QueueView)
@@ -135,9 +135,10 @@ func waitingAsksOf(snap *scheduler.Snapshot) (all []scheduler.WaitingAsk) {
 			}
 			for x := range app.Allocations.All() {
 				slot.Yield()
-				if x.Node == "" && x.Waiting.State != objects.WaitUnreported {
-					all = append(all, scheduler.WaitingAsk{Ask: x.Ask, State: x.Waiting.State,
-						Blocked: scheduler.PendingReason(x.Waiting.Blocked)})
+				if x.Node == "" && (x.Waiting.State != objects.WaitUnreported || x.Nominated != "") {
+					all = append(all, hints.Change{Partition: partition, Nominated: x.Nominated,
+						WaitingAsk: scheduler.WaitingAsk{Ask: x.Ask, State: x.Waiting.State,
+							Blocked: scheduler.PendingReason(x.Waiting.Blocked)}})
 				}
 			}
 		}

@@ -29,7 +29,8 @@ import (
 const boundedQueues = `
 partitions:
   - name: default
-    queues: [{name: root, submitacl: '*', queues: [{name: a, resources: {max: {vcore: 120m}}}]}]
+    queues: [{name: root, submitacl: '*', queues: [{name: a, properties: {preemption.priority: leaf},
+      resources: {max: {vcore: 120m}}}]}]
   - name: gpu
     queues: [{name: root, submitacl: '*', queues: [{name: a}]}]
 `
@@ -122,8 +123,8 @@ func (h *hintStream) want(lines ...string) {
 	h.t.Helper()
 	var got []string
 	for _, x := range h.received() {
-		got = append(got, strings.TrimSpace(fmt.Sprintf("%s/%s of %s %s %s", x.Partition, x.AllocationKey, x.ApplicationId,
-			strings.TrimPrefix(x.State.String(), "STATE_"), x.Reason)))
+		got = append(got, strings.TrimSpace(fmt.Sprintf("%s/%s of %s %s %s %s", x.Partition, x.AllocationKey,
+			x.ApplicationId, strings.TrimPrefix(x.State.String(), "STATE_"), x.Reason, x.NominatedNode)))
 	}
 	slices.Sort(got)
 	assert.DeepEqual(h.t, got, lines)
@@ -202,6 +203,37 @@ func TestHints_StatesThenChanges(t *testing.T) {
 		assert.Assert(t, (<-last.responses).InitialComplete)
 		r.p.stop()
 		last.wantEnd(codes.Unavailable, "the scheduler is stopping")
+	})
+}
+
+// An ask has the node on which its victims end, also one without a state, and on a stream that was opened later. A
+// reservation has no victims (RMI-89).
+func TestHints_NominatedNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newHintRig(t, testOptions{})
+		var victims []*si.Allocation
+		for _, key := range keys("k", 10) {
+			victim := fakerm.Ask(key, "app")
+			victim.PreemptionPolicy = &si.PreemptionPolicy{AllowPreemptSelf: true}
+			victims = append(victims, victim)
+		}
+		r.ask(victims...)
+		h := r.openHints(&canopyv1.WaitingStatesRequest{})
+		h.want()
+		urgent := fakerm.Ask("urgent", "app")
+		urgent.Priority, urgent.PreemptionPolicy = 1, &si.PreemptionPolicy{AllowPreemptOther: true}
+		r.ask(urgent)
+		h.want("default/urgent of app NONE  n1")
+		r.askKeys("waits")
+		time.Sleep(time.Minute)
+		h.want("default/waits of app FAILED") // it has reserved the node
+
+		h = r.openHints(&canopyv1.WaitingStatesRequest{})
+		h.want("default/urgent of app NONE  n1", "default/waits of app FAILED")
+		for _, key := range keys("k", 10) {
+			r.release(key) // one of them is the victim
+		}
+		h.want("default/urgent of app NONE", "default/waits of app NONE")
 	})
 }
 

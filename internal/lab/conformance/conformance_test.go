@@ -116,7 +116,7 @@ func TestRun_BrokenSchedulersFail(t *testing.T) {
 					return r.TerminationType == si.TerminationType_PREEMPTED_BY_SCHEDULER
 				})
 			},
-			fails: []string{"preemption/guarantee"},
+			fails: []string{"hints/nominated", "preemption/guarantee"},
 		},
 		"asks are rejected without an answer": {
 			allocations: func(m *si.AllocationResponse) {
@@ -200,6 +200,11 @@ func TestRun_BrokenSchedulersFail(t *testing.T) {
 			states: func(x *canopyv1.WaitingState) { x.Rank = nil },
 			only:   "hints/*",
 			fails:  []string{"hints/explained"},
+		},
+		"nodes are added for an ask with victims": {
+			states: func(x *canopyv1.WaitingState) { x.NominatedNode = "" },
+			only:   "hints/*",
+			fails:  []string{"hints/nominated"},
 		},
 		"unknown nodes are accepted": {
 			nodes: func(m *si.NodeResponse) {

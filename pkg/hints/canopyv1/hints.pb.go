@@ -33,7 +33,8 @@ const (
 	WaitingState_STATE_FAILED WaitingState_State = 1
 	// A quota, the order of applications or an operator keeps it from being placed: nodes do not help.
 	WaitingState_STATE_SKIPPED WaitingState_State = 2
-	// It had a state, and has none any more: it was placed, or has ended. It has no other fields.
+	// It has no state: it was placed or has ended, or, with nominated_node, waits for its victims to end. It has no
+	// other fields.
 	WaitingState_STATE_NONE WaitingState_State = 3
 )
 
@@ -225,6 +226,9 @@ type WaitingState struct {
 	// When the ask is expected to start; unset: it was not forecast yet, the request did not ask for it, or the scheduler
 	// makes no forecasts.
 	ExpectedStart *ExpectedStart `protobuf:"bytes,8,opt,name=expected_start,json=expectedStart,proto3" json:"expected_start,omitempty"`
+	// Node on which victims were asked to end for it; empty: none were. It is mostly placed there, and needs no new node,
+	// whatever its state is.
+	NominatedNode string `protobuf:"bytes,9,opt,name=nominated_node,json=nominatedNode,proto3" json:"nominated_node,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -313,6 +317,13 @@ func (x *WaitingState) GetExpectedStart() *ExpectedStart {
 		return x.ExpectedStart
 	}
 	return nil
+}
+
+func (x *WaitingState) GetNominatedNode() string {
+	if x != nil {
+		return x.NominatedNode
+	}
+	return ""
 }
 
 // Rank is the place of an ask, its application or a queue above it among those that are compared with it.
@@ -482,7 +493,7 @@ const file_pkg_hints_canopyv1_hints_proto_rawDesc = "" +
 	"\arefresh\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\arefresh\"\x82\x01\n" +
 	"\x15WaitingStatesResponse\x12>\n" +
 	"\x0ewaiting_states\x18\x01 \x03(\v2\x17.canopy.v1.WaitingStateR\rwaitingStates\x12)\n" +
-	"\x10initial_complete\x18\x02 \x01(\bR\x0finitialComplete\"\x9c\x03\n" +
+	"\x10initial_complete\x18\x02 \x01(\bR\x0finitialComplete\"\xc3\x03\n" +
 	"\fWaitingState\x12\x1c\n" +
 	"\tpartition\x18\x01 \x01(\tR\tpartition\x12%\n" +
 	"\x0eapplication_id\x18\x02 \x01(\tR\rapplicationId\x12%\n" +
@@ -491,7 +502,8 @@ const file_pkg_hints_canopyv1_hints_proto_rawDesc = "" +
 	"\x06reason\x18\x05 \x01(\tR\x06reason\x12\x18\n" +
 	"\amessage\x18\x06 \x01(\tR\amessage\x12#\n" +
 	"\x04rank\x18\a \x03(\v2\x0f.canopy.v1.RankR\x04rank\x12?\n" +
-	"\x0eexpected_start\x18\b \x01(\v2\x18.canopy.v1.ExpectedStartR\rexpectedStart\"S\n" +
+	"\x0eexpected_start\x18\b \x01(\v2\x18.canopy.v1.ExpectedStartR\rexpectedStart\x12%\n" +
+	"\x0enominated_node\x18\t \x01(\tR\rnominatedNode\"S\n" +
 	"\x05State\x12\x15\n" +
 	"\x11STATE_UNSPECIFIED\x10\x00\x12\x10\n" +
 	"\fSTATE_FAILED\x10\x01\x12\x11\n" +
