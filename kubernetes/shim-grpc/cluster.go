@@ -236,10 +236,10 @@ func (c *cluster) bind(ctx context.Context, pod *v1.Pod, node string) error {
 // count that as a failure of the pod.
 func (c *cluster) remove(ctx context.Context, pod *v1.Pod, preempted bool) error {
 	if preempted {
-		err := c.patchPod(ctx, pod, map[string]any{"type": v1.DisruptionTarget, "status": v1.ConditionTrue,
+		says := map[string]any{"type": v1.DisruptionTarget, "status": v1.ConditionTrue,
 			"reason": v1.PodReasonPreemptionByScheduler, "message": "preempted by the scheduler",
-			"lastTransitionTime": metav1.Now(), "observedGeneration": pod.Generation})
-		if err != nil {
+			"lastTransitionTime": metav1.Now(), "observedGeneration": pod.Generation}
+		if err := c.patchPod(ctx, pod, map[string]any{"conditions": []any{says}}); err != nil {
 			slog.Warn("a pod that is preempted does not say so", "pod", nameOf(pod), "error", err)
 		}
 	}
@@ -269,9 +269,8 @@ func (c *cluster) insist(ctx context.Context, what string, tokens chan struct{},
 		}
 		c.metrics.called(what, err, true)
 		slog.Warn("the API server did not answer, trying again", "call", what, "object", on, "error", err)
-		select {
-		case <-time.After(backoff.Step()):
-		case <-ctx.Done():
+		sleep(ctx, backoff.Step())
+		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 	}

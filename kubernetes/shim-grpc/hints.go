@@ -16,6 +16,12 @@ import (
 // noneDelay after it waits no longer: mostly it was placed, and its binding replaces the condition.
 const explainAgain, noneDelay = 5 * time.Minute, 2 * time.Second
 
+// waitingReasons holds the reason of the condition of a pod that waits; it has none in another state.
+var waitingReasons = map[canopyv1.WaitingState_State]string{
+	canopyv1.WaitingState_STATE_FAILED:  v1.PodReasonUnschedulable,
+	canopyv1.WaitingState_STATE_SKIPPED: reasonSkipped,
+}
+
 // waitingStates holds states that the numbered stream has sent.
 type waitingStates struct {
 	stream int
@@ -38,10 +44,7 @@ func (s *session) readWaitingStates(ctx context.Context) error {
 		if ctx.Err() == nil {
 			slog.Warn("the stream of waiting states has ended, another one is opened", "error", err, "after", pause)
 		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-		}
+		sleep(ctx, pause)
 	}
 	return nil
 }
@@ -69,13 +72,8 @@ func (s *session) onWaitingStates(ctx context.Context, m waitingStates) {
 		if p == nil || p.application != w.ApplicationId || p.state != asked {
 			continue
 		}
-		p.stream = m.stream
-		switch w.State {
-		case canopyv1.WaitingState_STATE_FAILED:
-			p.waiting = condition{v1.PodReasonUnschedulable, w.Message}
-		case canopyv1.WaitingState_STATE_SKIPPED:
-			p.waiting = condition{reasonSkipped, w.Message}
-		default:
+		p.stream, p.waiting = m.stream, condition{waitingReasons[w.State], w.Message, w.NominatedNode}
+		if p.waiting == (condition{}) {
 			s.doesNotWait(p)
 			continue
 		}

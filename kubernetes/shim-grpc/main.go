@@ -179,22 +179,27 @@ func run(ctx context.Context, settings settings, client kubernetes.Interface, co
 	mirror, stopMirror := startMirror(ctx, c, settings.rest)
 	defer stopMirror()
 	backoff := sessionBackoff
-	for {
+	for ctx.Err() == nil {
 		started := time.Now()
 		err := newSession(settings, c, conn, mirror).run(ctx)
 		m.ready.Store(false)
 		if ctx.Err() != nil {
-			return nil
+			break
 		}
 		if time.Since(started) > sessionStable {
 			backoff = sessionBackoff
 		}
 		pause := backoff.Step()
 		slog.Error("the session has ended, another one begins", "error", err, "after", pause)
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return nil
-		}
+		sleep(ctx, pause)
+	}
+	return nil
+}
+
+// sleep waits for a time, or until ctx ends.
+func sleep(ctx context.Context, pause time.Duration) {
+	select {
+	case <-time.After(pause):
+	case <-ctx.Done():
 	}
 }

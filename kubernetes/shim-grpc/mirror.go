@@ -108,10 +108,7 @@ func startMirror(ctx context.Context, c *cluster, client *restClient) (*mirror, 
 				slog.Warn("priority classes and disruption budgets are not compared", "error", err)
 				again = time.After(mirrorRetry)
 			}
-			select {
-			case <-time.After(pause):
-			case <-ctx.Done():
-			}
+			sleep(ctx, pause)
 			select {
 			case <-m.mirrored:
 			case <-again:

@@ -11,10 +11,10 @@ import (
 	"github.com/apache/yunikorn-scheduler-interface/lib/go/si"
 	v1 "k8s.io/api/core/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
 	"k8s.io/utils/ptr"
 )
 
@@ -34,17 +34,11 @@ const gangName, gangPatience, groupScheduled = "pods", 10 * 365 * 24 * 3600 * 10
 
 // hasPodGroups reports whether the API server has pod groups, which Kubernetes has from 1.37 on if they are enabled.
 func (c *cluster) hasPodGroups(ctx context.Context) (has bool, err error) {
-	version := schedulingv1beta1.SchemeGroupVersion.String()
-	err = c.insist(ctx, "discovery", c.calls, object{name: version}, func() error {
-		served, err := c.client.Discovery().ServerResourcesForGroupVersion(version)
-		has = err == nil && slices.ContainsFunc(served.APIResources, func(r metav1.APIResource) bool {
-			return r.Name == "podgroups"
-		})
+	resource := schedulingv1beta1.SchemeGroupVersion.WithResource("podgroups")
+	err = c.insist(ctx, "discovery", c.calls, object{name: resource.String()}, func() error {
+		has, err = discovery.IsResourceEnabled(c.client.Discovery(), resource)
 		return err
 	})
-	if apierrors.IsNotFound(err) {
-		err = nil
-	}
 	return has, err
 }
 
@@ -76,7 +70,7 @@ func (c *cluster) gangOf(p *v1.Pod) *schedulingv1beta1.PodGroup {
 // blocked says why a pod cannot be asked for; zero: it can.
 func (c *cluster) blocked(p *v1.Pod) condition {
 	if len(p.Spec.ResourceClaims) > 0 {
-		return condition{v1.PodReasonUnschedulable, "resource claims are not supported by this scheduler"}
+		return unsupported("resource claims")
 	}
 	name := groupOf(p)
 	if c.groups == nil || name == (object{}) {
@@ -84,15 +78,19 @@ func (c *cluster) blocked(p *v1.Pod) condition {
 	}
 	switch g := c.podGroup(name); {
 	case g == nil:
-		return condition{reasonSkipped, fmt.Sprintf("waits for the pod group %s, which does not exist", name)}
+		return condition{reasonSkipped, fmt.Sprintf("waits for the pod group %s, which does not exist", name), ""}
 	case g.Spec.ParentCompositePodGroupName != nil:
-		return condition{v1.PodReasonUnschedulable, fmt.Sprintf("the pod group %s is part of the composite pod group %s: "+
-			"these are not supported by this scheduler", name, *g.Spec.ParentCompositePodGroupName)}
+		return unsupported("composite pod groups such as %s, of which %s is part,", *g.Spec.ParentCompositePodGroupName, name)
 	case len(g.Spec.ResourceClaims) > 0:
-		return condition{v1.PodReasonUnschedulable, fmt.Sprintf("the pod group %s has resource claims, which are not "+
-			"supported by this scheduler", name)}
+		return unsupported("resource claims such as those of the pod group %s", name)
 	}
 	return condition{}
+}
+
+// unsupported is the condition of a pod that is not asked for because of what it has.
+func unsupported(what string, about ...any) condition {
+	return condition{reason: v1.PodReasonUnschedulable,
+		message: fmt.Sprintf(what, about...) + " are not supported by this scheduler"}
 }
 
 // applicationOf returns the application of a pod: that of its pod group, or that of its labels. A group whose minCount
@@ -217,8 +215,8 @@ func (s *session) wantedGroupCondition(name object, group *schedulingv1beta1.Pod
 		case p == nil:
 		case p.state == placed || p.state == reported:
 			running++
-		case p.waiting != condition{} && (first == "" || member.Name < first):
-			first, want = member.Name, p.waiting
+		case p.waiting.reason != "" && (first == "" || member.Name < first):
+			first, want = member.Name, condition{reason: p.waiting.reason, message: p.waiting.message}
 		}
 	}
 	if running >= group.Spec.SchedulingPolicy.Gang.MinCount {
@@ -233,7 +231,7 @@ func groupConditionOf(group *schedulingv1beta1.PodGroup) condition {
 	if c == nil {
 		return condition{}
 	}
-	return condition{c.Reason, c.Message}
+	return condition{reason: c.Reason, message: c.Message}
 }
 
 func (c *cluster) writeGroupCondition(ctx context.Context, group *schedulingv1beta1.PodGroup, want condition) error {
@@ -245,7 +243,7 @@ func (c *cluster) writeGroupCondition(ctx context.Context, group *schedulingv1be
 	}
 	conditions := slices.Clone(group.Status.Conditions)
 	meta.SetStatusCondition(&conditions, next) // it dates the transition
-	patch := statusPatch(group.UID, meta.FindStatusCondition(conditions, next.Type))
+	patch := statusPatch(group.UID, map[string]any{"conditions": []any{meta.FindStatusCondition(conditions, next.Type)}})
 	return c.insist(ctx, "group status", c.statusCalls, object{groupKind, group.Namespace, group.Name}, func() error {
 		_, err := c.client.SchedulingV1beta1().PodGroups(group.Namespace).Patch(ctx, group.Name,
 			types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")

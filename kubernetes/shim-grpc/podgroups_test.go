@@ -216,7 +216,7 @@ func TestPodGroups_WhatIsNotSupported(t *testing.T) {
 	part.Spec.ParentCompositePodGroupName = &parent
 	f.createGroup(part)
 	f.create(testPod("part-0", "100m", member("part")))
-	f.untilCondition("part-0", "Unschedulable", "composite pod group parent")
+	f.untilCondition("part-0", "Unschedulable", "composite pod groups such as parent")
 
 	together := testGroup("together", 1)
 	together.Spec.DisruptionMode = &schedulingv1beta1.DisruptionMode{All: &schedulingv1beta1.AllDisruptionMode{}}

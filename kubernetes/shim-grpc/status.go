@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// condition says why a pod or a pod group is not scheduled. Zero: it does not.
-type condition struct{ reason, message string }
+// condition says why a pod or a pod group is not scheduled, and on which node victims end for a pod. Zero: nothing.
+type condition struct{ reason, message, nominatedNode string }
 
 // reasonSkipped is the reason of pods that autoscalers must not add nodes for: they do so for Unschedulable only. It is
 // the word of YuniKorn's shim.
@@ -31,12 +31,18 @@ const staleAfter = time.Minute
 
 // conditionOf returns the condition that a pod has.
 func conditionOf(p *v1.Pod) condition {
+	c := scheduledCondition(p)
+	return condition{c.Reason, c.Message, p.Status.NominatedNodeName}
+}
+
+// scheduledCondition returns the condition PodScheduled=False of a pod; zero: it has none.
+func scheduledCondition(p *v1.Pod) v1.PodCondition {
 	for _, c := range p.Status.Conditions {
 		if c.Type == v1.PodScheduled && c.Status == v1.ConditionFalse {
-			return condition{c.Reason, c.Message}
+			return c
 		}
 	}
-	return condition{}
+	return v1.PodCondition{}
 }
 
 // noticeStatus compares what was written with what the informer knows of a pod, and finds out whether it can be asked
@@ -67,12 +73,15 @@ func (s *session) updateCondition(ctx context.Context, p *pod, ended func(func(e
 		is = *p.written
 	}
 	p.explained = p.explained || want != condition{}
+	if want.reason == is.reason {
+		want.message = cmp.Or(want.message, is.message)
+	}
 	switch {
-	case want.reason == is.reason && (want.message == "" || want.message == is.message):
+	case want == is:
 		return
 	case want == condition{} && !p.explained && time.Since(s.started) < staleAfter:
 		return
-	case want.message != "":
+	case want.message != "" && want.message != is.message:
 		s.events.Event(p.object, v1.EventTypeWarning, "FailedScheduling", want.message)
 	}
 	want.message = cmp.Or(want.message, defaultMessages[want.reason])
@@ -86,36 +95,29 @@ func (s *session) updateCondition(ctx context.Context, p *pod, ended func(func(e
 	}))
 }
 
-// writeCondition writes the condition PodScheduled of a pod that has no node; zero removes it.
+// writeCondition writes the condition PodScheduled of a pod that has no node, and its nominated node. What is empty is
+// removed.
 func (c *cluster) writeCondition(ctx context.Context, p *v1.Pod, want condition) error {
 	entry := map[string]any{"type": v1.PodScheduled, "$patch": "delete"}
-	if want != (condition{}) {
-		since := metav1.Now()
-		for _, old := range p.Status.Conditions {
-			if old.Type == v1.PodScheduled && old.Status == v1.ConditionFalse {
-				since = old.LastTransitionTime
-			}
-		}
+	if want.reason != "" {
+		since := cmp.Or(scheduledCondition(p).LastTransitionTime, metav1.Now())
 		entry = map[string]any{"type": v1.PodScheduled, "status": v1.ConditionFalse, "reason": want.reason,
 			"message": want.message, "lastTransitionTime": since, "observedGeneration": p.Generation}
 	}
-	return c.patchPod(ctx, p, entry)
+	return c.patchPod(ctx, p, map[string]any{"conditions": []any{entry}, "nominatedNodeName": want.nominatedNode})
 }
 
-// patchPod changes one condition in the status of a pod.
-func (c *cluster) patchPod(ctx context.Context, p *v1.Pod, entry map[string]any) error {
+// patchPod changes fields in the status of a pod.
+func (c *cluster) patchPod(ctx context.Context, p *v1.Pod, fields map[string]any) error {
 	return c.insist(ctx, "status", c.statusCalls, nameOf(p), func() error {
 		_, err := c.client.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.StrategicMergePatchType,
-			statusPatch(p.UID, entry), metav1.PatchOptions{}, "status")
+			statusPatch(p.UID, fields), metav1.PatchOptions{}, "status")
 		return err
 	})
 }
 
-// statusPatch changes a condition in the status of an object; the API server refuses it for another one of this name.
-func statusPatch(uid types.UID, condition any) []byte {
-	patch, _ := json.Marshal(map[string]any{ // it always has a JSON form
-		"metadata": map[string]any{"uid": uid},
-		"status":   map[string]any{"conditions": []any{condition}},
-	})
-	return patch
+// statusPatch changes fields in the status of an object; the API server refuses it for another one of this name.
+func statusPatch(uid types.UID, fields map[string]any) []byte {
+	patch, _ := json.Marshal(map[string]any{"metadata": map[string]any{"uid": uid}, "status": fields})
+	return patch // it always has a JSON form
 }

@@ -26,10 +26,7 @@ func (s *stream[Q, A]) put(message *Q) {
 	s.mu.Lock()
 	s.waiting = append(s.waiting, message)
 	s.mu.Unlock()
-	select {
-	case s.added <- struct{}{}:
-	default:
-	}
+	makeReady(s.added)
 }
 
 // run sends and receives until the stream or ctx ends, which ends the group. opened is the result of its opening.

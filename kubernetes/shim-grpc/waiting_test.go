@@ -68,6 +68,47 @@ func TestWaiting_ConditionOutlivesASession(t *testing.T) {
 	})
 }
 
+// A pod for which victims end names their node, which keeps autoscalers from adding one, and no longer when it has lost
+// the node.
+func TestWaiting_NominatedNode(t *testing.T) {
+	f := newFixture(t, testQueues, testNode("n1", nil))
+	removed := make(chan string, 8)
+	f.client.PrependReactor("delete", "pods", func(action kubetesting.Action) (bool, runtime.Object, error) {
+		removed <- action.(kubetesting.DeleteAction).GetName()
+		return true, nil, nil // it takes its time to end
+	})
+	f.startServer()
+	f.startShim()
+	f.create(testPod("low-0", "2", in("root.default")), testPod("low-1", "2", in("root.default")))
+	f.untilPlaced(2)
+	f.create(testPod("high", "3", in("root.urgent")))
+	pods := f.client.CoreV1().Pods("work")
+	untilNominated := func(node string) {
+		t.Helper()
+		f.until(func() error {
+			p, err := pods.Get(t.Context(), "high", metav1.GetOptions{})
+			assert.NilError(t, err)
+			if is := p.Status.NominatedNodeName; is != node {
+				return fmt.Errorf("it is nominated for %q, not %q", is, node)
+			}
+			return nil
+		})
+	}
+	untilNominated("n1")
+	victims := []string{<-removed, <-removed}
+	cordoned := testNode("n1", func(n *v1.Node) { n.Spec.Unschedulable = true })
+	_, err := f.client.CoreV1().Nodes().Update(t.Context(), cordoned, metav1.UpdateOptions{})
+	assert.NilError(t, err)
+	f.untilCondition("high", "Unschedulable", "")
+	untilNominated("")
+	for _, victim := range victims {
+		assert.NilError(t, f.client.Tracker().Delete(v1.SchemeGroupVersion.WithResource("pods"), "work", victim))
+	}
+	_, err = f.client.CoreV1().Nodes().Update(t.Context(), testNode("n1", nil), metav1.UpdateOptions{})
+	assert.NilError(t, err)
+	f.untilPlaced(1)
+}
+
 // statusPatches counts the changes of the status of pods.
 func (f *fixture) statusPatches() (n int) {
 	for _, a := range f.client.Actions() {
