@@ -189,6 +189,7 @@ partitions:
 	for i := range 3 {
 		f.create(testPod(fmt.Sprint("new-", i), "900m", in("root.default")))
 	}
+	f.untilPlaced(2) // the pods have no time of creation, so the next one might go first
 	f.staysAt(2, testPod("last-0", "50m", in("root.default")))
 	placed := f.staysAt(3, testPod("last-1", "50m", in("root.default")))
 	assert.Equal(t, placed["old"], "n1")
