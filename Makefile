@@ -89,12 +89,11 @@ lint: tools ## gofmt, go vet, staticcheck; the house rules are in internal/testi
 	bin/staticcheck ./...
 	cd tools && go vet ./... && ../bin/staticcheck ./...
 
-proto: ## generate the Go files of hints.proto, also for the example shim; root gets protoc installed
+proto: ## generate the Go files of hints.proto; root gets protoc installed
 	$(call need,command -v protoc && test -f /usr/include/google/protobuf/duration.proto,protobuf-compiler libprotobuf-dev)
 	@mkdir -p bin && go build -C tools -o ../bin/ google.golang.org/protobuf/cmd/protoc-gen-go google.golang.org/grpc/cmd/protoc-gen-go-grpc
 	PATH="$(CURDIR)/bin:$$PATH" protoc --go_out=. --go-grpc_out=. --go_opt=paths=source_relative --go-grpc_opt=paths=source_relative \
 		pkg/hints/canopyv1/hints.proto
-	cp pkg/hints/canopyv1/*.pb.go examples/shim-go/canopyv1/
 
 golden: testrun ## rewrite the transcripts of GOLDEN; read the diff
 	bin/testrun $(GOLDEN) -run Transcripts -count=1 -rewrite

@@ -21,7 +21,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
-	"github.com/canopy-scheduler/canopy/examples/shim-go/canopyv1"
+	"github.com/canopy-scheduler/canopy/pkg/hints/canopyv1"
 )
 
 //go:embed queues.yaml
