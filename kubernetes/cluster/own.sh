@@ -15,6 +15,5 @@ trap cleanup EXIT
 CANOPY_CLUSTER_BUILT=1 "$here/up.sh" own 2
 cp -L "$work/bin/scheduler-canopy" "$cluster/scheduler"
 "$here/scheduler.sh" own "$cluster/scheduler"
-CANOPY_CLUSTER_FOLDER=$cluster CANOPY_CLUSTER_PROGRAMS=$work/bin CANOPY_SHIM_MANIFEST=$repository/kubernetes/shim-grpc/deployment.yaml \
-  CANOPY_MANIFESTS=$repository/deploy/kubernetes \
+CANOPY_CLUSTER_FOLDER=$cluster CANOPY_CLUSTER_PROGRAMS=$work/bin CANOPY_MANIFESTS=$repository/deploy/kubernetes \
   "$here/ns.sh" own "$work/suites/own.test" -test.v -test.timeout 40m -test.failfast "$@"

@@ -125,6 +125,45 @@ func TestManifests_ConfigurationIsValid(t *testing.T) {
 	assert.Equal(t, len(problems), 0, "%v", problems)
 }
 
+// The native shim and the scheduler beside it: two replicas, of which the lease lets one schedule, on loopback.
+func TestManifests_OfTheNativeShim(t *testing.T) {
+	m := build(t, "native")
+	assert.DeepEqual(t, m.kinds, []string{"ClusterRole", "ClusterRoleBinding", "ConfigMap", "Deployment", "Namespace",
+		"Role", "RoleBinding", "ServiceAccount"})
+	pod := m.deployment.Spec.Template
+	assert.Equal(t, *m.deployment.Spec.Replicas, int32(2))
+	assert.Assert(t, labels.SelectorFromSet(m.deployment.Spec.Selector.MatchLabels).Matches(labels.Set(pod.Labels)))
+	assert.Equal(t, pod.Spec.ServiceAccountName, m.account.Name)
+	assert.Equal(t, len(m.subjects), 2)
+	for _, s := range m.subjects {
+		assert.Equal(t, s.Name+" "+s.Namespace, m.account.Name+" "+m.deployment.Namespace)
+	}
+	assert.Equal(t, pod.Spec.Volumes[0].ConfigMap.Name, m.config.Name)
+	assert.Assert(t, *pod.Spec.SecurityContext.RunAsNonRoot)
+	scheduler, shim := pod.Spec.Containers[0], pod.Spec.Containers[1]
+	for _, container := range pod.Spec.Containers {
+		assert.DeepEqual(t, container.SecurityContext.Capabilities.Drop, []corev1.Capability{"ALL"})
+		assert.Assert(t, !*container.SecurityContext.AllowPrivilegeEscalation)
+	}
+	assert.Equal(t, scheduler.Image, "registry.example.org/canopy:dev")
+	assert.Equal(t, shim.Image, "registry.example.org/canopy-shim-kubernetes:dev")
+	assert.Equal(t, argument(shim, "--address"), argument(scheduler, "--grpc-address"))
+	assert.Equal(t, argument(scheduler, "--grpc-address"), "127.0.0.1:3333")
+	assert.Equal(t, argument(shim, "--leader-elect"), m.deployment.Namespace+"/canopy-shim")
+	assert.Equal(t, argument(scheduler, "--config"), scheduler.VolumeMounts[0].MountPath+"/queues.yaml")
+	problems, err := canopy.CheckConfig("queues.yaml", m.config.Data["queues.yaml"], canopy.ConfigLimits{})
+	assert.NilError(t, err)
+	assert.Equal(t, len(problems), 0, "%v", problems)
+}
+
+// argument returns the value of an option of a container; empty: it has none.
+func argument(c corev1.Container, option string) string {
+	if i := slices.Index(c.Args, option); i >= 0 && i+1 < len(c.Args) {
+		return c.Args[i+1]
+	}
+	return ""
+}
+
 // The variables are those that the program reads, and the files that they name are mounted.
 func TestManifests_SecureVariantUsesWhatItMounts(t *testing.T) {
 	source, err := os.ReadFile("../../kubernetes/yunikorn-core/pkg/entrypoint/settings.go")

@@ -16,9 +16,6 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 )
 
-// envManifest is the file that has the roles of kubernetes/shim-grpc.
-const envManifest = "CANOPY_SHIM_MANIFEST"
-
 // native is canopy serve and kubernetes/shim-grpc, two processes that schedule beside YuniKorn's shim.
 type native struct {
 	*cluster
@@ -73,7 +70,7 @@ func both(t *testing.T, name, queues string, test func(t *testing.T, c *cluster,
 	t.Run("native", func(t *testing.T) { test(t, startNativeWith(t, name+"-native", queues).cluster, name+"-native") })
 }
 
-// startNative starts the server and the shim; the shim has the roles of its manifest, and no others.
+// startNative starts the server and the shim; the shim has the roles of deploy/kubernetes/native, and no others.
 func startNative(t *testing.T, namespace string) *native {
 	t.Helper()
 	return startNativeWith(t, namespace, queues)
@@ -89,7 +86,7 @@ func startNativeWith(t *testing.T, namespace, queues string, flags ...string) *n
 	n.scheduler, n.address = "canopy", "127.0.0.1:9081"
 	config := filepath.Join(t.TempDir(), "queues.yaml")
 	assert.NilError(t, os.WriteFile(config, []byte(queues), 0o600))
-	n.kubectl("", "apply", "-f", os.Getenv(envManifest))
+	n.kubectl("", "apply", "--validate=strict", "-k", filepath.Join(os.Getenv(envManifests), "native"))
 	programs, logs := os.Getenv(envPrograms), filepath.Join(n.folder, "log")
 	n.server = startProcess(t, filepath.Join(logs, "native-server.log"), filepath.Join(programs, "canopy"), "serve",
 		"--config", config,
