@@ -14,11 +14,9 @@ import (
 // onNodes takes the answers to nodes. Pods on a node that was accepted can be reported.
 func (s *session) onNodes(ctx context.Context, m *si.NodeResponse) {
 	for _, a := range m.Accepted {
-		n := s.nodes[a.NodeID]
-		if n == nil {
-			continue // it has been removed meanwhile
+		if n := s.nodes[a.NodeID]; n != nil { // it has not been removed meanwhile
+			n.accepted = true
 		}
-		n.accepted = true
 		if s.live {
 			s.reconcilePods(ctx, s.podsOf(byNode, a.NodeID))
 			s.reconcileNode(a.NodeID)

@@ -16,17 +16,14 @@ import (
 
 // Labels and annotations that describe applications, as YuniKorn's shim reads them.
 const (
-	labelApplication = common.DomainYuniKorn + "app-id"
-	labelQueue       = common.DomainYuniKorn + "queue"
-	labelUser        = common.DomainYuniKorn + "username"
-	annotationUser   = common.DomainYuniKorn + "user.info"
-	annotationGroups = common.DomainYuniKorn + "task-groups"
-	annotationPolicy = common.DomainYuniKorn + "schedulingPolicyParameters"
-	uniqueSuffix     = "-uniqueautogen" // of an application of the pod alone
-
-	// Those of namespaces.
-
-	annotationQuota      = common.DomainYuniKorn + "namespace.quota"
+	labelApplication     = common.DomainYuniKorn + "app-id"
+	labelQueue           = common.DomainYuniKorn + "queue"
+	labelUser            = common.DomainYuniKorn + "username"
+	annotationUser       = common.DomainYuniKorn + "user.info"
+	annotationGroups     = common.DomainYuniKorn + "task-groups"
+	annotationPolicy     = common.DomainYuniKorn + "schedulingPolicyParameters"
+	uniqueSuffix         = "-uniqueautogen"                            // of an application of the pod alone
+	annotationQuota      = common.DomainYuniKorn + "namespace.quota"   // this and the next are of namespaces
 	annotationMaxCPU     = common.DomainYuniKorn + "namespace.max.cpu" // the older form of the quota
 	annotationMaxMemory  = common.DomainYuniKorn + "namespace.max.memory"
 	annotationGuaranteed = common.DomainYuniKorn + "namespace.guaranteed"

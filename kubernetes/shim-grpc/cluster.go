@@ -9,10 +9,12 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -20,7 +22,7 @@ import (
 	listerscorev1 "k8s.io/client-go/listers/core/v1"
 	policyv1 "k8s.io/client-go/listers/policy/v1"
 	schedulingv1 "k8s.io/client-go/listers/scheduling/v1"
-	schedulingv1beta1 "k8s.io/client-go/listers/scheduling/v1beta1"
+	listersschedulingv1beta1 "k8s.io/client-go/listers/scheduling/v1beta1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/workqueue"
@@ -28,23 +30,24 @@ import (
 
 // cluster is the Kubernetes side: what the informers know, and the calls that change objects. It outlives sessions.
 type cluster struct {
-	client      kubernetes.Interface
-	nodeLister  listerscorev1.NodeLister
-	podIndex    cache.Indexer
-	namespaces  listerscorev1.NamespaceLister
-	classes     schedulingv1.PriorityClassLister
-	budgets     policyv1.PodDisruptionBudgetLister
-	groups      schedulingv1beta1.PodGroupLister // nil: the server has no pod groups
-	events      record.EventRecorder
-	queue       workqueue.TypedRateLimitingInterface[object] // what has changed, and what is to be tried again
-	changes     chan object                                  // out of the queue
-	mirrored    chan struct{}                                // a priority class or a budget has changed
-	calls       chan struct{}                                // a token for each binding or deletion on its way
-	statusCalls chan struct{}                                // likewise for status, which must not delay the others
-	factory     informers.SharedInformerFactory
-	recorder    record.EventBroadcaster
-	metrics     *metrics
-
+	client       kubernetes.Interface
+	nodeLister   listerscorev1.NodeLister
+	podIndex     cache.Indexer
+	namespaces   listerscorev1.NamespaceLister
+	claims       listerscorev1.PersistentVolumeClaimLister
+	volumes      listerscorev1.PersistentVolumeLister
+	classes      schedulingv1.PriorityClassLister
+	budgets      policyv1.PodDisruptionBudgetLister
+	groups       listersschedulingv1beta1.PodGroupLister // nil: the server has no pod groups
+	events       record.EventRecorder
+	queue        workqueue.TypedRateLimitingInterface[object] // what has changed, and what is to be tried again
+	changes      chan object                                  // out of the queue
+	mirrored     chan struct{}                                // a priority class or a budget has changed
+	calls        chan struct{}                                // a token for each binding or deletion on its way
+	statusCalls  chan struct{}                                // likewise for status, which must not delay the others
+	factory      informers.SharedInformerFactory
+	recorder     record.EventBroadcaster
+	metrics      *metrics
 	withoutHints sync.Once // it has been said that the scheduler has no waiting states
 }
 
@@ -56,23 +59,26 @@ type object struct {
 
 type kind int
 
-const (
-	podKind kind = iota
-	nodeKind
-	groupKind
-)
+const podKind, nodeKind, groupKind kind = 0, 1, 2
 
 // The indexes of pods.
 const byNode, byApplication, byGroup = "node", "application", "group"
 
 // watchCluster starts the informers, and waits until they know the cluster.
 func watchCluster(ctx context.Context, client kubernetes.Interface, settings settings, m *metrics) (*cluster, error) {
+	strip := func(o any) (any, error) {
+		if m, err := meta.Accessor(o); err == nil {
+			m.SetManagedFields(nil) // which are not used, and a third of an object
+		}
+		return o, nil
+	}
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 10*time.Minute, informers.WithTransform(strip))
 	core, scheduling := factory.Core().V1(), factory.Scheduling().V1()
 	pods := core.Pods().Informer()
 	c := &cluster{
 		client: client, factory: factory, metrics: m,
 		nodeLister: core.Nodes().Lister(), podIndex: pods.GetIndexer(), namespaces: core.Namespaces().Lister(),
+		claims: core.PersistentVolumeClaims().Lister(), volumes: core.PersistentVolumes().Lister(),
 		classes: scheduling.PriorityClasses().Lister(),
 		queue: workqueue.NewTypedRateLimitingQueue(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[object](500*time.Millisecond, 5*time.Minute)),
@@ -101,10 +107,14 @@ func watchCluster(ctx context.Context, client kubernetes.Interface, settings set
 		return nil, err
 	}
 	watched := map[kind]cache.SharedIndexInformer{podKind: pods, nodeKind: core.Nodes().Informer()}
-	switch has, err := c.hasPodGroups(ctx); {
-	case err != nil:
+	has, resource := false, schedulingv1beta1.SchemeGroupVersion.WithResource("podgroups")
+	if err := c.insist(ctx, "discovery", c.calls, object{name: resource.String()}, func() (err error) {
+		has, err = discovery.IsResourceEnabled(client.Discovery(), resource)
+		return err
+	}); err != nil {
 		return nil, err
-	case has:
+	}
+	if has { // from Kubernetes 1.37 on, where they are enabled
 		groups := factory.Scheduling().V1beta1().PodGroups()
 		c.groups, watched[groupKind] = groups.Lister(), groups.Informer()
 	}
@@ -125,10 +135,9 @@ func watchCluster(ctx context.Context, client kubernetes.Interface, settings set
 		}
 	}
 	factory.Start(ctx.Done())
-	for kind, synced := range factory.WaitForCacheSync(ctx.Done()) {
-		if !synced {
-			return nil, fmt.Errorf("%v: the cluster has not answered", kind)
-		}
+	factory.WaitForCacheSync(ctx.Done())
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("the cluster has not answered: %w", ctx.Err())
 	}
 	go func() {
 		for o, down := c.queue.Get(); !down; o, down = c.queue.Get() {
@@ -160,14 +169,6 @@ func makeReady(c chan struct{}) {
 	case c <- struct{}{}:
 	default:
 	}
-}
-
-// strip removes what is not used, and is a third of an object.
-func strip(o any) (any, error) {
-	if m, err := meta.Accessor(o); err == nil {
-		m.SetManagedFields(nil)
-	}
-	return o, nil
 }
 
 // stop ends what watchCluster has started; its context has ended.
@@ -263,11 +264,15 @@ func (c *cluster) insist(ctx context.Context, what string, tokens chan struct{},
 		tokens <- struct{}{}
 		err := call()
 		<-tokens
-		if err == nil || definite(err) {
-			c.metrics.called(what, err, false)
+		switch {
+		case err == nil:
+			c.metrics.calls.WithLabelValues(what, "ok").Inc()
+			return nil
+		case definite(err):
+			c.metrics.calls.WithLabelValues(what, "refused").Inc()
 			return err
 		}
-		c.metrics.called(what, err, true)
+		c.metrics.calls.WithLabelValues(what, "retried").Inc()
 		slog.Warn("the API server did not answer, trying again", "call", what, "object", on, "error", err)
 		sleep(ctx, backoff.Step())
 		if ctx.Err() != nil {

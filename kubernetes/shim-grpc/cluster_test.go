@@ -67,6 +67,7 @@ partitions:
         submitacl: '*'
         queues:
           - {name: bounded, resources: {max: {vcore: 2}}}
+          - {name: units, properties: {preemption.victim.unit: taskgroup}}
           - {name: urgent, resources: {guaranteed: {vcore: 4}}, properties: {preemption.delay: 1s}}
 `
 
@@ -90,7 +91,7 @@ func newFixture(t *testing.T, queues string, objects ...runtime.Object) *fixture
 	t.Helper()
 	f := &fixture{
 		t: t, client: fake.NewClientset(objects...), queues: queues, bindings: map[string]int{},
-		watched: make(chan struct{}, 16), kinds: 4,
+		watched: make(chan struct{}, 16), kinds: 6,
 	}
 	f.client.PrependReactor("create", "pods", f.bind)
 	f.client.PrependWatchReactor("*", func(action kubetesting.Action) (bool, watch.Interface, error) {
@@ -154,7 +155,8 @@ func (f *fixture) startShim() {
 	ctx, cancel := context.WithCancel(f.t.Context())
 	ended := make(chan error, 1)
 	f.metrics = newMetrics()
-	settings, wire := settings{rmID: "kubernetes", schedulerName: "canopy"}, grpc.ClientConnInterface(conn)
+	settings := settings{rmID: "kubernetes", schedulerName: "canopy", patience: 50 * time.Millisecond}
+	wire := grpc.ClientConnInterface(conn)
 	if f.change != nil {
 		wire = f.change(&settings, wire)
 	}

@@ -29,10 +29,7 @@ func lead(ctx context.Context, client kubernetes.Interface, lease string, times 
 	if err != nil || name.Namespace == "" || name.Name == "" {
 		return fmt.Errorf("--leader-elect must be NAMESPACE/NAME of a Lease, not %q", lease)
 	}
-	host, err := os.Hostname()
-	if err != nil {
-		return err
-	}
+	host, _ := os.Hostname() // which is for readers of the lease
 	lock := &resourcelock.LeaseLock{
 		LeaseMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name}, Client: client.CoordinationV1(),
 		LockConfig: resourcelock.ResourceLockConfig{Identity: host + "_" + string(uuid.NewUUID())},

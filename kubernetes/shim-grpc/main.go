@@ -1,6 +1,5 @@
-// Command shim-grpc schedules the pods of a Kubernetes cluster that name it as their scheduler. It watches pods,
-// nodes and priority classes, speaks the scheduler interface over gRPC, and binds and deletes pods as the scheduler
-// says.
+// Command canopy-shim-kubernetes schedules the pods of a Kubernetes cluster that name it as their scheduler. It watches
+// the cluster, speaks the scheduler interface over gRPC, and binds and deletes pods as the scheduler says.
 //
 //	informers  ->  session: what the scheduler has been told, against what the cluster has  ->  three streams
 //	API calls  <-  session                                                                 <-  their answers
@@ -31,6 +30,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
+var version = "unknown" // make sets it
+
 func main() {
 	f := flags{settings: settings{patience: 30 * time.Second}}
 	f.register(flag.CommandLine)
@@ -38,7 +39,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := f.run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "shim-grpc:", err)
+		fmt.Fprintln(os.Stderr, "canopy-shim-kubernetes:", err)
 		os.Exit(1)
 	}
 }
@@ -69,16 +70,20 @@ func (f *flags) register(set *flag.FlagSet) {
 			"empty: this one schedules")
 	set.StringVar(&f.metricsAddress, "metrics-address", "",
 		"`address`, such as :9090, of /metrics, /healthz and /readyz over HTTP; empty: they are not served")
+	set.BoolFunc("version", "print the version, and end", func(string) error {
+		fmt.Println("canopy-shim-kubernetes", version)
+		os.Exit(0)
+		return nil
+	})
 	set.StringVar(&f.rmID, "rm-id", "kubernetes", "`ID` of this resource manager")
 	set.StringVar(&f.schedulerName, "scheduler-name", "canopy", "pods with this spec.schedulerName are scheduled: `name`")
 }
 
 // settings of the shim.
 type settings struct {
-	rmID          string
-	schedulerName string
-	patience      time.Duration // how long a pod group may be missing before it is said
-	rest          *restClient   // where priority classes and disruption budgets are put; nil: nowhere
+	rmID, schedulerName string
+	patience            time.Duration // how long a pod group may be missing before it is said
+	rest                *restClient   // where priority classes and disruption budgets are put; nil: nowhere
 }
 
 // run connects to both sides and schedules until ctx ends.
@@ -111,8 +116,7 @@ func (f *flags) run(ctx context.Context) error {
 	if f.metricsAddress != "" {
 		server := &http.Server{Addr: f.metricsAddress, Handler: m.handler(), ReadHeaderTimeout: 10 * time.Second}
 		group.Go(func() error {
-			err := server.ListenAndServe()
-			if !errors.Is(err, http.ErrServerClosed) {
+			if err := server.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
 				return fmt.Errorf("--metrics-address: %w", err)
 			}
 			return nil
@@ -133,9 +137,8 @@ func (f *flags) run(ctx context.Context) error {
 
 // dial makes the connection, which is opened at the first call.
 func dial(address, caCert, tokenFile string) (*grpc.ClientConn, error) {
-	transport := insecure.NewCredentials()
+	transport, err := insecure.NewCredentials(), error(nil)
 	if caCert != "" {
-		var err error
 		if transport, err = credentials.NewClientTLSFromFile(caCert, ""); err != nil {
 			return nil, fmt.Errorf("--ca-cert: %w", err)
 		}

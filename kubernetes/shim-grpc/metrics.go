@@ -42,18 +42,6 @@ func newMetrics() *metrics {
 	}
 }
 
-// called counts an API call that has ended.
-func (m *metrics) called(call string, err error, again bool) {
-	outcome := "ok"
-	switch {
-	case again:
-		outcome = "retried"
-	case err != nil:
-		outcome = "refused"
-	}
-	m.calls.WithLabelValues(call, outcome).Inc()
-}
-
 // count moves a pod from one state to another.
 func (m *metrics) count(from, to state) {
 	for s, step := range map[state]float64{from: -1, to: 1} {

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,7 +11,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -27,6 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 )
 
@@ -38,7 +36,7 @@ type mirror struct {
 	refused    map[string]string               // by object: why the scheduler has refused it, which was said
 }
 
-// The times of a mirror: from one comparison to the next; without a change, as the scheduler may have read its file of
+// The times of a mirror until it compares: after a change; without one, as the scheduler may have read its file of
 // queues again; and after an error.
 const mirrorGather, mirrorAgain, mirrorRetry = time.Second, time.Minute, 5 * time.Second
 
@@ -102,17 +100,18 @@ func startMirror(ctx context.Context, c *cluster, client *restClient) (*mirror, 
 	err := m.compare(ctx)
 	go func() {
 		defer close(ended)
-		for pause := time.Duration(0); ctx.Err() == nil; pause = mirrorGather {
-			again := time.After(mirrorAgain)
-			if err != nil && ctx.Err() == nil {
+		for ctx.Err() == nil {
+			again := mirrorAgain
+			if err != nil {
 				slog.Warn("priority classes and disruption budgets are not compared", "error", err)
-				again = time.After(mirrorRetry)
+				again = mirrorRetry
 			}
-			sleep(ctx, pause)
 			select {
 			case <-m.mirrored:
-			case <-again:
+				sleep(ctx, mirrorGather)
+			case <-time.After(again):
 			case <-ctx.Done():
+				return
 			}
 			err = m.compare(ctx)
 		}
@@ -220,7 +219,6 @@ func (m *mirror) change(ctx context.Context, about runtime.Object, id, method, p
 // restClient calls the REST of the scheduler, at its admin listener.
 type restClient struct {
 	base   string
-	token  token // empty: none
 	client *http.Client
 }
 
@@ -229,31 +227,22 @@ type refusal string
 
 func (r refusal) Error() string { return string(r) }
 
-// newRESTClient makes a client for a URL, with the authority and the token of the gRPC connection.
+// newRESTClient makes a client for a URL, with authority and token of the gRPC connection. A call may take 30 s.
 func newRESTClient(address, caCert, tokenFile string) (*restClient, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "" {
 		return nil, fmt.Errorf("--rest-address must be http://HOST:PORT or https://HOST:PORT, not %q", address)
 	}
-	transport := &http.Transport{}
-	if caCert != "" {
-		pem, err := os.ReadFile(caCert)
-		if err != nil {
-			return nil, fmt.Errorf("--ca-cert: %w", err)
-		}
-		roots := x509.NewCertPool()
-		if !roots.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("--ca-cert: %s has no certificate", caCert)
-		}
-		transport.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
+	client, err := rest.HTTPClientFor(&rest.Config{Host: u.Host, BearerTokenFile: tokenFile,
+		TLSClientConfig: rest.TLSClientConfig{CAFile: caCert}, Timeout: 30 * time.Second})
+	if err != nil {
+		return nil, fmt.Errorf("--ca-cert, --token-file: %w", err)
 	}
-	return &restClient{u.Scheme + "://" + u.Host, token(tokenFile), &http.Client{Transport: transport}}, nil
+	return &restClient{u.Scheme + "://" + u.Host, client}, nil
 }
 
-// call sends a body, if there is one, and reads the answer into a value, if there is one. It may take 30 s.
+// call sends a body, if there is one, and reads the answer into a value, if there is one.
 func (c *restClient) call(ctx context.Context, method, path string, body, answer any) error {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
 	var text []byte
 	if body != nil {
 		text, _ = json.Marshal(body) // it always has a JSON form
@@ -263,13 +252,6 @@ func (c *restClient) call(ctx context.Context, method, path string, body, answer
 		return err
 	}
 	request.Header.Set("Content-Type", "application/json")
-	if c.token != "" {
-		headers, err := c.token.GetRequestMetadata(ctx)
-		if err != nil {
-			return err
-		}
-		request.Header.Set("Authorization", headers["authorization"])
-	}
 	response, err := c.client.Do(request)
 	if err != nil {
 		return err

@@ -2,7 +2,12 @@ package main
 
 import (
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -207,5 +212,30 @@ func TestRESTClient_Address(t *testing.T) {
 		assert.ErrorContains(t, err, "--rest-address")
 	}
 	_, err := newRESTClient("https://host:9081/", "mirror_test.go", "")
-	assert.ErrorContains(t, err, "--ca-cert: mirror_test.go has no certificate")
+	assert.ErrorContains(t, err, "--ca-cert, --token-file: ")
+}
+
+// The client trusts the authority of its file alone, sends the token of its file, and hands on why a change is refused.
+func TestRESTClient_AuthorityAndToken(t *testing.T) {
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer secret" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		w.WriteHeader(http.StatusConflict)
+		fmt.Fprint(w, `{"Message": "it is there"}`)
+	}))
+	t.Cleanup(server.Close)
+	authority, secret := filepath.Join(t.TempDir(), "ca.crt"), filepath.Join(t.TempDir(), "token")
+	assert.NilError(t, os.WriteFile(authority, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE",
+		Bytes: server.Certificate().Raw}), 0o600))
+	assert.NilError(t, os.WriteFile(secret, []byte("secret\n"), 0o600))
+	call := func(caCert, tokenFile string) error {
+		c, err := newRESTClient(server.URL, caCert, tokenFile)
+		assert.NilError(t, err)
+		return c.call(t.Context(), http.MethodPost, "priorityclasses", map[string]string{"name": "a"}, nil)
+	}
+	assert.ErrorContains(t, call("", secret), "certificate")
+	assert.ErrorContains(t, call(authority, ""), "401 Unauthorized")
+	assert.Equal(t, call(authority, secret), error(refusal("it is there")))
 }

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/discovery"
 	"k8s.io/utils/ptr"
 )
 
@@ -31,16 +30,6 @@ type gang struct {
 // milliseconds: 10 years, where the scheduler's default is 15 minutes; Kubernetes has no end of it. groupScheduled is
 // the reason of PodGroupInitiallyScheduled=True, as kube-scheduler has it.
 const gangName, gangPatience, groupScheduled = "pods", 10 * 365 * 24 * 3600 * 1000, "Scheduled"
-
-// hasPodGroups reports whether the API server has pod groups, which Kubernetes has from 1.37 on if they are enabled.
-func (c *cluster) hasPodGroups(ctx context.Context) (has bool, err error) {
-	resource := schedulingv1beta1.SchemeGroupVersion.WithResource("podgroups")
-	err = c.insist(ctx, "discovery", c.calls, object{name: resource.String()}, func() error {
-		has, err = discovery.IsResourceEnabled(c.client.Discovery(), resource)
-		return err
-	})
-	return has, err
-}
 
 // groupOf names the pod group of a pod; zero: it has none.
 func groupOf(p *v1.Pod) object {
@@ -72,9 +61,10 @@ func (c *cluster) blocked(p *v1.Pod) condition {
 	if len(p.Spec.ResourceClaims) > 0 {
 		return unsupported("resource claims")
 	}
+	_, blocked := c.volumesOf(p)
 	name := groupOf(p)
-	if c.groups == nil || name == (object{}) {
-		return condition{}
+	if blocked != (condition{}) || c.groups == nil || name == (object{}) {
+		return blocked
 	}
 	switch g := c.podGroup(name); {
 	case g == nil:
@@ -106,8 +96,8 @@ func (s *session) applicationOf(p *v1.Pod) string {
 		g = &gang{}
 		s.gangs[name] = g
 		if mode := group.Spec.DisruptionMode; mode != nil && mode.All != nil {
-			s.events.Event(group, v1.EventTypeWarning, "Ignored", "disruptionMode all holds in queues with the property "+
-				"preemption.victim.unit of taskgroup or application only")
+			s.events.Event(group, v1.EventTypeWarning, "Ignored",
+				"disruptionMode all holds in queues with preemption.victim.unit of taskgroup or application only")
 		}
 	}
 	least := group.Spec.SchedulingPolicy.Gang.MinCount
@@ -188,11 +178,9 @@ func (s *session) updateGroups(ctx context.Context) {
 		if g.written != nil {
 			is = *g.written
 		}
-		if is.reason == groupScheduled { // it stays so
-			continue
-		}
 		want := s.wantedGroupCondition(name, group)
-		if want.reason == "" || want.reason == is.reason && (want.message == "" || want.message == is.message) {
+		if is.reason == groupScheduled || want.reason == "" || // once scheduled, it stays so
+			want.reason == is.reason && (want.message == "" || want.message == is.message) {
 			continue
 		}
 		g.calling = true
@@ -227,10 +215,8 @@ func (s *session) wantedGroupCondition(name object, group *schedulingv1beta1.Pod
 
 // groupConditionOf returns the condition PodGroupInitiallyScheduled of a group.
 func groupConditionOf(group *schedulingv1beta1.PodGroup) condition {
-	c := meta.FindStatusCondition(group.Status.Conditions, schedulingv1beta1.PodGroupInitiallyScheduled)
-	if c == nil {
-		return condition{}
-	}
+	c := ptr.Deref(meta.FindStatusCondition(group.Status.Conditions, schedulingv1beta1.PodGroupInitiallyScheduled),
+		metav1.Condition{})
 	return condition{reason: c.Reason, message: c.Message}
 }
 

@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"time"
 
-	"google.golang.org/grpc"
 	"gotest.tools/v3/assert"
 	v1 "k8s.io/api/core/v1"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
@@ -23,10 +21,6 @@ func startWithGroups(t *testing.T, objects ...runtime.Object) *fixture {
 	f.client.Resources = []*metav1.APIResourceList{{GroupVersion: "scheduling.k8s.io/v1beta1",
 		APIResources: []metav1.APIResource{{Name: "podgroups"}, {Name: "podgroups/status"}}}}
 	f.kinds++
-	f.change = func(s *settings, wire grpc.ClientConnInterface) grpc.ClientConnInterface {
-		s.patience = 50 * time.Millisecond
-		return wire
-	}
 	f.startServer()
 	f.startShim()
 	return f
@@ -206,6 +200,25 @@ func TestPodGroups_PriorityAndTopology(t *testing.T) {
 	}
 	text := f.rest("/ws/v1/partition/default/queue/root.work/applications")
 	assert.Assert(t, containsAll(text, `"work-g-uid-g-6"`, `"priority":"7"`), text)
+}
+
+// In a queue with preemption.victim.unit the pods of a group are preempted together, although the node of one is
+// enough: that is disruptionMode all.
+func TestPodGroups_DisruptedTogether(t *testing.T) {
+	f := startWithGroups(t, testNode("n1", nil), testNode("n2", nil))
+	f.createGroup(testGroup("g", 2))
+	for _, p := range f.members("g", 2, "4") {
+		p.Labels = map[string]string{labelQueue: "root.units"}
+		f.create(p)
+	}
+	f.untilPlaced(2)
+	f.create(testPod("urgent", "1", in("root.urgent")))
+	f.until(func() error {
+		if placed := f.placed(); len(placed) != 1 || placed["urgent"] == "" {
+			return fmt.Errorf("%v", placed)
+		}
+		return nil
+	})
 }
 
 // Groups that are not honoured as a whole say so: those of a composite group are not asked for.

@@ -35,18 +35,16 @@ type pod struct {
 	ending  si.TerminationType
 	refusal string // why its node refused it: the binding failed; empty: it did not
 
-	calling bool      // an API call is on its way
-	removed bool      // its deletion has succeeded
-	bound   bool      // its binding has succeeded
-	decided time.Time // when the scheduler placed it
-
-	seen    time.Time  // when the session has seen it first
-	blocked condition  // why it is not asked for; zero: it may be
-	waiting condition  // why the scheduler lets it wait; zero: not known
-	stream  int        // number of the stream that waiting is from
-	written *condition // that was written and the informer does not know yet; nil: none
-	// explained says that this session has had a reason for the condition, which goes with it.
-	explained bool
+	calling   bool       // an API call is on its way
+	removed   bool       // its deletion has succeeded
+	bound     bool       // its binding has succeeded
+	decided   time.Time  // when the scheduler placed it
+	seen      time.Time  // when the session has seen it first
+	blocked   condition  // why it is not asked for; zero: it may be
+	waiting   condition  // why the scheduler lets it wait; zero: not known
+	stream    int        // number of the stream that waiting is from
+	written   *condition // that was written and the informer does not know yet; nil: none
+	explained bool       // this session has had a reason for the condition, which goes with it
 }
 
 // state says what the scheduler knows of a pod.

@@ -35,9 +35,8 @@ type session struct {
 	live         bool                    // the recovery is over: changes are reported as they come
 	held         []*si.Allocation        // of a recovery, to be sent together
 
-	waiting chan waitingStates
-	started time.Time
-
+	waiting           chan waitingStates
+	started           time.Time
 	nodeStream        *stream[si.NodeRequest, si.NodeResponse]
 	applicationStream *stream[si.ApplicationRequest, si.ApplicationResponse]
 	allocationStream  *stream[si.AllocationRequest, si.AllocationResponse]
@@ -64,9 +63,8 @@ func (s *session) run(ctx context.Context) error {
 	s.metrics.pods.Reset()
 	registering, cancel := context.WithTimeout(ctx, recoveryTimeout)
 	defer cancel()
-	_, err := s.scheduler.RegisterResourceManager(registering, &si.RegisterResourceManagerRequest{
-		RmID: s.rmID, Version: "1.9.0", PolicyGroup: "queues",
-	})
+	_, err := s.scheduler.RegisterResourceManager(registering,
+		&si.RegisterResourceManagerRequest{RmID: s.rmID, Version: "1.9.0", PolicyGroup: "queues"})
 	if err != nil {
 		return fmt.Errorf("registration: %w", err)
 	}

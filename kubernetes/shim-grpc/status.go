@@ -55,10 +55,13 @@ func (s *session) noticeStatus(p *pod) {
 	if s.pending(p.object) {
 		p.blocked = s.blocked(p.object)
 	}
-	// Objects are created in any order: that a group is missing is worth a word only after a while.
-	if patience := s.patience - time.Since(p.seen); p.blocked.reason == reasonSkipped && patience > 0 {
-		p.blocked = condition{}
-		s.queue.AddAfter(nameOf(p.object), patience)
+	// Objects are created in any order: that a group or a volume is missing is worth a word only after a while.
+	if p.blocked.reason == reasonSkipped {
+		again := 5 * time.Second // no change of a volume comes here
+		if patience := s.patience - time.Since(p.seen); patience > 0 {
+			p.blocked, again = condition{}, min(again, patience)
+		}
+		s.queue.AddAfter(nameOf(p.object), again)
 	}
 }
 

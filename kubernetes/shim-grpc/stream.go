@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"golang.org/x/sync/errgroup"
+	"google.golang.org/grpc"
 )
 
 // stream is a stream of the interface. It keeps what is to be sent, so that the session never waits for the scheduler:
@@ -30,8 +31,9 @@ func (s *stream[Q, A]) put(message *Q) {
 }
 
 // run sends and receives until the stream or ctx ends, which ends the group. opened is the result of its opening.
-func (s *stream[Q, A]) run(ctx context.Context, group *errgroup.Group, name string, opened wire[Q, A], err error) {
-	for _, work := range []func(context.Context, wire[Q, A]) error{s.send, s.receive} {
+func (s *stream[Q, A]) run(ctx context.Context, group *errgroup.Group, name string,
+	opened grpc.BidiStreamingClient[Q, A], err error) {
+	for _, work := range []func(context.Context, grpc.BidiStreamingClient[Q, A]) error{s.send, s.receive} {
 		group.Go(func() error {
 			if err != nil {
 				return fmt.Errorf("%s: %w", name, err)
@@ -41,13 +43,7 @@ func (s *stream[Q, A]) run(ctx context.Context, group *errgroup.Group, name stri
 	}
 }
 
-// wire is the client's side of a stream.
-type wire[Q, A any] interface {
-	Send(*Q) error
-	Recv() (*A, error)
-}
-
-func (s *stream[Q, A]) send(ctx context.Context, to wire[Q, A]) error {
+func (s *stream[Q, A]) send(ctx context.Context, to grpc.BidiStreamingClient[Q, A]) error {
 	for {
 		s.mu.Lock()
 		messages := s.waiting
@@ -67,7 +63,7 @@ func (s *stream[Q, A]) send(ctx context.Context, to wire[Q, A]) error {
 	}
 }
 
-func (s *stream[Q, A]) receive(ctx context.Context, from wire[Q, A]) error {
+func (s *stream[Q, A]) receive(ctx context.Context, from grpc.BidiStreamingClient[Q, A]) error {
 	for {
 		m, err := from.Recv()
 		if err != nil {

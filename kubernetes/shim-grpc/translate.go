@@ -49,9 +49,10 @@ func (s *session) newAsk(p *v1.Pod, application string) *si.Allocation {
 			preempts = *g.Spec.PreemptionPolicy != schedulingv1beta1.PreemptNever
 		}
 	}
+	volumes, _ := s.volumesOf(p) // of a running pod they no longer matter
 	a := &si.Allocation{
-		AllocationKey: string(p.UID), ApplicationID: application, PartitionName: partition,
-		ResourcePerAlloc: podAmounts(p), TaskGroupName: taskGroup, AllocationTags: tags(p), Priority: ptr.Deref(priority, 0),
+		AllocationKey: string(p.UID), ApplicationID: application, PartitionName: partition, Priority: ptr.Deref(priority, 0),
+		ResourcePerAlloc: podAmounts(p), TaskGroupName: taskGroup, AllocationTags: tags(p, volumes),
 		PreemptionPolicy: &si.PreemptionPolicy{AllowPreemptSelf: s.preemptible(class), AllowPreemptOther: preempts},
 	}
 	if s.mirror.has(class) {
@@ -67,13 +68,13 @@ func newForeign(p *v1.Pod) *si.Allocation {
 		kind = common.AllocTypeStatic
 	}
 	a := &si.Allocation{AllocationKey: string(p.UID), PartitionName: partition, ResourcePerAlloc: podAmounts(p),
-		AllocationTags: tags(p)}
+		AllocationTags: tags(p, nil)}
 	a.AllocationTags[common.Foreign] = kind
 	return a
 }
 
-// tags say what decisions about a pod depend on besides its resources.
-func tags(p *v1.Pod) map[string]string {
+// tags say what decisions about a pod depend on besides its resources; volumes is what those require of its node.
+func tags(p *v1.Pod, volumes []v1.NodeSelectorRequirement) map[string]string {
 	t := map[string]string{
 		common.CreationTime: strconv.FormatInt(p.CreationTimestamp.Unix(), 10),
 		common.DomainK8s + common.GroupMeta + common.KeyNamespace: p.Namespace,
@@ -106,7 +107,8 @@ func tags(p *v1.Pod) map[string]string {
 	constraint("tolerations", p.Spec.Tolerations, len(p.Spec.Tolerations) > 0)
 	constraint("topologySpreadConstraints", p.Spec.TopologySpreadConstraints, len(p.Spec.TopologySpreadConstraints) > 0)
 	a := cmp.Or(p.Spec.Affinity, &v1.Affinity{})
-	constraint("nodeAffinity", a.NodeAffinity, a.NodeAffinity != nil)
+	onNode := requireNode(a.NodeAffinity, volumes)
+	constraint("nodeAffinity", onNode, onNode != nil)
 	constraint("podAffinity", a.PodAffinity, a.PodAffinity != nil)
 	constraint("podAntiAffinity", a.PodAntiAffinity, a.PodAntiAffinity != nil)
 	var ports []v1.ContainerPort
@@ -124,11 +126,11 @@ func tags(p *v1.Pod) map[string]string {
 // requiredNode is the node for which a DaemonSet has made a pod; empty: it is of none.
 func requiredNode(p *v1.Pod) string {
 	owner := metav1.GetControllerOf(p)
-	if owner == nil || owner.Kind != "DaemonSet" || p.Spec.Affinity == nil || p.Spec.Affinity.NodeAffinity == nil ||
-		p.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+	a := cmp.Or(cmp.Or(p.Spec.Affinity, &v1.Affinity{}).NodeAffinity, &v1.NodeAffinity{})
+	if owner == nil || owner.Kind != "DaemonSet" || a.RequiredDuringSchedulingIgnoredDuringExecution == nil {
 		return ""
 	}
-	for _, term := range p.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
+	for _, term := range a.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
 		for _, field := range term.MatchFields {
 			if field.Key == metav1.ObjectNameField && len(field.Values) == 1 {
 				return field.Values[0]
