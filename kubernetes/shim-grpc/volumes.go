@@ -23,12 +23,12 @@ func (c *cluster) volumesOf(p *v1.Pod) (required []v1.NodeSelectorRequirement, b
 			return nil, condition{reasonSkipped, "waits until the volume claim " + name + " exists and is bound; storage " +
 				"classes with WaitForFirstConsumer are not supported by this scheduler", ""}
 		}
-		switch affinity := volume.Spec.NodeAffinity; {
-		case affinity == nil || affinity.Required == nil:
-		case len(affinity.Required.NodeSelectorTerms) == 1:
-			required = append(required, affinity.Required.NodeSelectorTerms[0].MatchExpressions...)
+		switch a := volume.Spec.NodeAffinity; {
+		case a == nil || a.Required == nil:
+		case len(a.Required.NodeSelectorTerms) == 1 && len(a.Required.NodeSelectorTerms[0].MatchFields) == 0:
+			required = append(required, a.Required.NodeSelectorTerms[0].MatchExpressions...)
 		default:
-			return nil, unsupported("volumes with several terms of node affinity, such as that of the claim %s,", name)
+			return nil, unsupported("volumes with several terms or fields in their node affinity, as of the claim %s,", name)
 		}
 	}
 	return required, condition{}

@@ -76,7 +76,7 @@ func TestVolumes_RestrictNodes(t *testing.T) {
 		assert.Assert(t, placed[name] != "n1" && placed[name] != "", "%v", placed)
 	}
 	f.untilCondition("elsewhere", v1.PodReasonUnschedulable, "")
-	f.untilCondition("regional", v1.PodReasonUnschedulable, "volumes with several terms of node affinity")
+	f.untilCondition("regional", v1.PodReasonUnschedulable, "volumes with several terms")
 	f.untilCondition("missing", reasonSkipped, "waits until the volume claim nothing exists and is bound")
 	f.untilCondition("unbound", reasonSkipped, "waits until the volume claim late exists and is bound")
 	f.untilEvent("unbound", "WaitForFirstConsumer are not supported")

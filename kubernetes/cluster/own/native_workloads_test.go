@@ -53,6 +53,75 @@ func TestNativeShim_SaysWhyPodsWait(t *testing.T) {
 	n.untilWaits("waiting", "bounded-0", "SchedulingSkipped", "root.bounded")
 }
 
+// While its victims end, a pod names their node, so that an autoscaler adds none; and there it is bound.
+func TestNativeShim_NominatesTheNode(t *testing.T) {
+	n := startNative(t, "nominated")
+	pods := n.client.CoreV1().Pods("nominated")
+	n.createWith("nominated", "large", "root.large", 16, "1", func(p *v1.Pod) {
+		p.Finalizers = []string{"canopy.scheduler/slow"} // of 16 CPU
+	})
+	end := func() {
+		list, err := pods.List(context.Background(), metav1.ListOptions{})
+		assert.NilError(t, err)
+		for _, p := range list.Items {
+			_, err := pods.Patch(context.Background(), p.Name, types.MergePatchType,
+				[]byte(`{"metadata": {"finalizers": null}}`), metav1.PatchOptions{})
+			assert.Check(t, err)
+		}
+	}
+	t.Cleanup(end)
+	n.untilPlaced("nominated", 16)
+	n.create("nominated", "urgent", "root.urgent", 1, "1")
+	node := ""
+	n.until("the urgent pod names a node", func(ctx context.Context) error {
+		p, err := pods.Get(ctx, "urgent-0", metav1.GetOptions{})
+		if err == nil && p.Status.NominatedNodeName == "" {
+			err = fmt.Errorf("none: %+v", p.Status)
+		}
+		if err == nil {
+			node = p.Status.NominatedNodeName
+		}
+		return err
+	})
+	end()
+	n.until("it is bound there", func(ctx context.Context) error {
+		if got := n.placed(ctx, "nominated")["urgent-0"]; got != node {
+			return fmt.Errorf("it is on %q, not on %q", got, node)
+		}
+		return nil
+	})
+}
+
+// A pod goes where its volume is, once that is bound.
+func TestNativeShim_PodsFollowTheirVolumes(t *testing.T) {
+	n := startNative(t, "volumes")
+	claim := map[string]any{
+		"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": map[string]any{"name": "data"},
+		"spec": map[string]any{"storageClassName": "", "volumeName": "volumes-data", "accessModes": []string{"ReadWriteOnce"},
+			"resources": map[string]any{"requests": map[string]any{"storage": "1Gi"}}},
+	}
+	n.post("/api/v1/namespaces/volumes/persistentvolumeclaims", claim)
+	n.createWith("volumes", "reader", "root.default", 3, "100m", func(p *v1.Pod) {
+		p.Spec.Volumes = []v1.Volume{{Name: "data", VolumeSource: v1.VolumeSource{
+			PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}}}
+	})
+	n.untilWaits("volumes", "reader-0", "SchedulingSkipped", "waits until the volume claim data exists and is bound")
+	n.post("/api/v1/persistentvolumes", map[string]any{
+		"apiVersion": "v1", "kind": "PersistentVolume", "metadata": map[string]any{"name": "volumes-data"},
+		"spec": map[string]any{"capacity": map[string]any{"storage": "1Gi"}, "accessModes": []string{"ReadWriteOnce"},
+			"local": map[string]any{"path": "/data"}, "nodeAffinity": map[string]any{"required": map[string]any{
+				"nodeSelectorTerms": []any{map[string]any{"matchExpressions": []any{map[string]any{
+					"key": "kubernetes.io/hostname", "operator": "In", "values": []string{"worker-1"}}}}}}}},
+	})
+	t.Cleanup(func() {
+		volumes := n.client.CoreV1().PersistentVolumes()
+		assert.Check(t, volumes.Delete(context.Background(), "volumes-data", metav1.DeleteOptions{}))
+	})
+	for name, node := range n.untilPlaced("volumes", 3) {
+		assert.Equal(t, node, "worker-1", name)
+	}
+}
+
 // podGroups is the path of the API of pod groups.
 const podGroups = "/apis/scheduling.k8s.io/v1beta1/namespaces/%s/podgroups"
 
