@@ -3,7 +3,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build run demo tour test test-full test-tools test-kubernetes test-etcd test-ha test-ha-short soak kubernetes test-yunikorn-core test-shim test-deploy test-web test-yunikorn-web e2e e2e-own e2e-autoscaler versus-kubernetes lint-shell race test-ldap test-prometheus check nightly lint golden fuzz twin mutants bench versus versus-test versus-kube-scheduler test-kube-scheduler conformance example example-js example-python example-kubernetes dist test-dist tools testrun proto
+.PHONY: help build run demo tour test test-full test-tools test-kubernetes test-etcd test-ha test-ha-short soak kubernetes shim-kubernetes test-yunikorn-core test-shim test-deploy test-web test-yunikorn-web e2e e2e-own e2e-autoscaler versus-kubernetes lint-shell race test-ldap test-prometheus check nightly lint golden fuzz twin mutants bench versus versus-test versus-kube-scheduler test-kube-scheduler conformance example example-js example-python example-kubernetes dist test-dist tools testrun proto
 
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 FUZZTIME ?= 20s
@@ -169,7 +169,7 @@ versus-kubernetes: ## the shim with Canopy beside the shim with YuniKorn's core,
 
 lint-shell: # check the shell scripts; root gets shellcheck installed
 	$(call need,command -v shellcheck,shellcheck)
-	shellcheck -x -P SCRIPTDIR kubernetes/cluster/*.sh test/soak/*.sh deploy/debian/p* tools/dist/testdata/*.sh
+	shellcheck -x -P SCRIPTDIR kubernetes/cluster/*.sh test/soak/*.sh deploy/debian/p* deploy/debian/shim/p* tools/dist/testdata/*.sh
 
 # The shim of YuniKorn for Kubernetes, as kubernetes/shim/go.mod has it, and its tests that need no certificates.
 SHIM       := github.com/apache/yunikorn-k8shim
@@ -187,6 +187,10 @@ kubernetes: ## build bin/canopy-kubernetes: the shim for Kubernetes, 1.9 or SHIM
 		$(SHIM_CONF).isPluginVersion=false $(SHIM_CONF).goVersion=$$(go env GOVERSION) $(SHIM_CONF).arch=$$(go env GOARCH)" \
 		$(SHIM)/pkg/cmd/shim
 
+shim-kubernetes: ## build bin/canopy-shim-kubernetes: the native shim for Kubernetes, which speaks gRPC; many downloads
+	@mkdir -p $(BIN)
+	go build -C kubernetes/shim-grpc -ldflags "$(LDFLAGS) -X main.version=$(VERSION)" -o "$(abspath $(BIN))/canopy-shim-kubernetes" .
+
 test-yunikorn-core: # vet and test what stands in for yunikorn-core in the shim, a module of its own
 	cd kubernetes/yunikorn-core && go vet ./... && go test ./...
 
@@ -201,7 +205,7 @@ dist: ## build what users install in dist/, for Linux on amd64 and arm64, the sa
 	@mkdir -p bin && go build -C tools/dist -o ../../bin/dist .
 	bin/dist -version '$(VERSION)' $(DIST)
 
-test-dist: # vet the builder of make dist, a module of its own, and test what it builds of canopy, make nightly of all
+test-dist: # vet the builder of make dist, a module of its own, and test what it builds of canopy and the native shim, make nightly of all
 	$(if $(filter nightly,$(CANOPY_TESTS)),$(call need,command -v lintian && command -v debootstrap && command -v systemd-nspawn && \
 		command -v groff && command -v zsh && command -v fish,lintian debootstrap systemd-container groff zsh fish))
 	cd tools/dist && go vet ./... && go test -count=1 -timeout 2h ./...

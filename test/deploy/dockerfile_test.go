@@ -35,7 +35,7 @@ func TestDockerfile_HasNoWarnings(t *testing.T) {
 			}
 		}
 	}
-	for _, image := range []string{"canopy", "canopy-kubernetes"} {
+	for _, image := range []string{"canopy", "canopy-shim-kubernetes", "canopy-kubernetes"} {
 		assert.Assert(t, names[image], "there is no image %s", image)
 	}
 }

@@ -21,17 +21,14 @@ func (r *release) debian(p product, arch string) error {
 		return err
 	}
 	version := debianVersion(r.version, r.time)
-	script := func(name string) string { return filepath.Join(r.root, "deploy/debian", name) }
+	script := func(name string) string { return filepath.Join(r.root, "deploy/debian", p.debian.folder, name) }
 	info := nfpm.WithDefaults(&nfpm.Info{
 		Name: p.name, Arch: arch, Platform: "linux", Version: version, VersionSchema: "none", MTime: r.time,
 		Section: "admin", Priority: "optional", Maintainer: maintainer, Homepage: homepage,
-		Description: p.summary + "\n" + `Canopy selects the queue, the application and the task that are served
-next, and the node on which the task is placed. It is compatible with the
-scheduler interface and the queues.yaml of Apache YuniKorn. canopy-lab
-measures and simulates it.`,
+		Description: p.summary + "\n" + p.debian.description,
 		Overridables: nfpm.Overridables{
-			Depends:  []string{"systemd | systemd-standalone-sysusers | systemd-sysusers"},
-			Suggests: []string{"bash-completion", "prometheus"},
+			Depends:  p.debian.depends,
+			Suggests: p.debian.suggests,
 			Contents: contents,
 			Scripts: nfpm.Scripts{
 				PostInstall: script("postinst"), PreRemove: script("prerm"), PostRemove: script("postrm"),
@@ -70,17 +67,24 @@ func (r *release) debianFiles(p product, arch string) (files.Contents, error) {
 	}
 	for _, program := range p.programs {
 		add(r.program(program, arch), "/usr/bin/"+program, 0o755, files.TypeFile)
+		if p.tests == nil {
+			continue
+		}
 		add(r.completion(program, "bash"), "/usr/share/bash-completion/completions/"+program, 0o644, files.TypeFile)
 		add(r.completion(program, "zsh"), "/usr/share/zsh/vendor-completions/_"+program, 0o644, files.TypeFile)
 		add(r.completion(program, "fish"), "/usr/share/fish/vendor_completions.d/"+program+".fish", 0o644, files.TypeFile)
 	}
+	for _, f := range p.debian.files {
+		kind := files.TypeFile
+		if f.edited {
+			kind = files.TypeConfig
+		}
+		add(filepath.Join(r.root, f.source), f.to, 0o644, kind)
+	}
 	packaging := filepath.Join(r.root, "deploy/debian")
 	documents := "/usr/share/doc/" + p.name + "/"
-	add(filepath.Join(packaging, "canopy.service"), "/usr/lib/systemd/system/canopy.service", 0o644, files.TypeFile)
-	add(filepath.Join(packaging, "canopy.sysusers"), "/usr/lib/sysusers.d/canopy.conf", 0o644, files.TypeFile)
-	add(filepath.Join(packaging, "canopy.default"), "/etc/default/canopy", 0o644, files.TypeConfig)
-	add(filepath.Join(r.root, "examples/queues.yaml"), "/etc/canopy/queues.yaml", 0o644, files.TypeConfig)
-	add(filepath.Join(packaging, "lintian-overrides"), "/usr/share/lintian/overrides/"+p.name, 0o644, files.TypeFile)
+	add(filepath.Join(packaging, p.debian.folder, "lintian-overrides"), "/usr/share/lintian/overrides/"+p.name, 0o644,
+		files.TypeFile)
 	add(filepath.Join(packaging, "copyright"), documents+"copyright", 0o644, files.TypeFile)
 	add(filepath.Join(r.root, "NOTICE"), documents+"NOTICE", 0o644, files.TypeFile)
 

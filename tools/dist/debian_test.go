@@ -21,9 +21,10 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-func debianPackage(t *testing.T) string {
+// packageOf returns the Debian package of a product for this machine.
+func packageOf(t *testing.T, product string) string {
 	t.Helper()
-	return filepath.Join(distribution(t), "canopy_0.0.0~test_"+runtime.GOARCH+".deb")
+	return filepath.Join(distribution(t), product+"_0.0.0~test_"+runtime.GOARCH+".deb")
 }
 
 // needRoot skips the test unless it runs as root, who alone may give files to others.
@@ -70,7 +71,7 @@ func exists(t *testing.T, file string) bool {
 func laterPackage(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "canopy")
-	command(t, "dpkg-deb", "-R", debianPackage(t), dir)
+	command(t, "dpkg-deb", "-R", packageOf(t, "canopy"), dir)
 	control := filepath.Join(dir, "DEBIAN/control")
 	text, err := os.ReadFile(control)
 	assert.NilError(t, err)
@@ -86,7 +87,7 @@ func TestDebian_InstallsUpgradesAndPurges(t *testing.T) {
 	needRoot(t)
 	need(t, "dpkg", "systemd-sysusers", "deb-systemd-helper")
 	root := newMachine(t)
-	dpkg(t, root, "-i", debianPackage(t))
+	dpkg(t, root, "-i", packageOf(t, "canopy"))
 	passwd, err := os.ReadFile(filepath.Join(root, "etc/passwd"))
 	assert.NilError(t, err)
 	assert.Assert(t, strings.Contains("\n"+string(passwd), "\ncanopy:"), "%s", passwd)
@@ -116,11 +117,37 @@ func TestDebian_InstallsUpgradesAndPurges(t *testing.T) {
 	assert.Assert(t, !exists(t, filepath.Dir(queues)) && !exists(t, options) && !exists(t, filepath.Dir(history)))
 }
 
+// The shim needs a kubeconfig to start, so it is not enabled. What an administrator has edited stays, until the package
+// is purged.
+func TestDebian_ShimInstallsAndPurges(t *testing.T) {
+	needRoot(t)
+	need(t, "dpkg", "deb-systemd-helper")
+	const name = "canopy-shim-kubernetes"
+	root := newMachine(t)
+	dpkg(t, root, "-i", packageOf(t, name))
+	program := filepath.Join(root, "usr/bin", name)
+	assert.Equal(t, command(t, program, "--version"), name+" "+testVersion+"\n")
+	enabled := filepath.Join(root, "etc/systemd/system/multi-user.target.wants", name+".service")
+	assert.Assert(t, !exists(t, enabled))
+	unit, err := os.ReadFile(filepath.Join(root, "usr/lib/systemd/system", name+".service"))
+	assert.NilError(t, err)
+	assert.Assert(t, strings.Contains(string(unit), "\nExecStart=/usr/bin/"+name+" "), "%s", unit)
+
+	kubeconfig := filepath.Join(root, "etc", name, "kubeconfig")
+	assert.NilError(t, os.MkdirAll(filepath.Dir(kubeconfig), 0o700))
+	assert.NilError(t, os.WriteFile(kubeconfig, nil, 0o600))
+	options := filepath.Join(root, "etc/default", name)
+	dpkg(t, root, "-r", name)
+	assert.Assert(t, !exists(t, program) && exists(t, options) && exists(t, kubeconfig))
+	dpkg(t, root, "-P", name)
+	assert.Assert(t, !exists(t, options) && !exists(t, filepath.Dir(kubeconfig)))
+}
+
 // The command of the unit serves with the files that the package has installed, until SIGTERM.
 func TestDebian_ServiceServesAndEnds(t *testing.T) {
 	root := t.TempDir()
 	need(t, "dpkg-deb")
-	command(t, "dpkg-deb", "-x", debianPackage(t), root)
+	command(t, "dpkg-deb", "-x", packageOf(t, "canopy"), root)
 	args := serviceCommand(t, root)
 	for i, a := range args {
 		if strings.HasPrefix(a, "/") {
@@ -141,7 +168,7 @@ func TestDebian_ServiceOnDebian(t *testing.T) {
 	need(t, "debootstrap", "systemd-nspawn")
 	root := t.TempDir()
 	command(t, "debootstrap", "--variant=minbase", "--include=systemd,systemd-sysv", "bookworm", root)
-	command(t, "cp", debianPackage(t), filepath.Join(root, "canopy.deb"))
+	command(t, "cp", packageOf(t, "canopy"), filepath.Join(root, "canopy.deb"))
 	command(t, "chroot", root, "dpkg", "-i", "/canopy.deb")
 	command(t, "install", "testdata/service.sh", filepath.Join(root, "service.sh"))
 	const unit = "[Unit]\nAfter=multi-user.target\nSuccessAction=poweroff\nFailureAction=poweroff\n" +
@@ -161,27 +188,32 @@ func TestDebian_ServiceOnDebian(t *testing.T) {
 
 // systemd and lintian find nothing wrong.
 func TestDebian_HasNoWarnings(t *testing.T) {
-	root := t.TempDir()
-	t.Run("systemd", func(t *testing.T) {
-		need(t, "dpkg-deb", "systemd-analyze")
-		command(t, "dpkg-deb", "-x", debianPackage(t), root)
-		unit := filepath.Join(root, "unit", "canopy.service")
-		text, err := os.ReadFile(filepath.Join(root, "usr/lib/systemd/system/canopy.service"))
-		assert.NilError(t, err)
-		// The programs of the command lines must exist on this machine.
-		text = []byte(strings.ReplaceAll(string(text), "=/usr/bin/", "="+root+"/usr/bin/"))
-		assert.NilError(t, os.Mkdir(filepath.Dir(unit), 0o755))
-		assert.NilError(t, os.WriteFile(unit, text, 0o644))
-		assert.Equal(t, command(t, "systemd-analyze", "verify", "--man=no", "--recursive-errors=no", unit), "")
-	})
-	t.Run("lintian", func(t *testing.T) {
-		if !everything() {
-			t.Skip("it takes a minute: make nightly does it")
+	for _, p := range builtProducts() {
+		if p.debian == nil {
+			continue
 		}
-		need(t, "lintian")
-		out := command(t, "lintian", "--allow-root", "--fail-on", "error,warning", debianPackage(t))
-		assert.Equal(t, out, "")
-	})
+		t.Run(p.name+"/systemd", func(t *testing.T) {
+			need(t, "dpkg-deb", "systemd-analyze")
+			root, service := t.TempDir(), p.name+".service"
+			command(t, "dpkg-deb", "-x", packageOf(t, p.name), root)
+			unit := filepath.Join(root, "unit", service)
+			text, err := os.ReadFile(filepath.Join(root, "usr/lib/systemd/system", service))
+			assert.NilError(t, err)
+			// The programs of the command lines must exist on this machine.
+			text = []byte(strings.ReplaceAll(string(text), "=/usr/bin/", "="+root+"/usr/bin/"))
+			assert.NilError(t, os.Mkdir(filepath.Dir(unit), 0o755))
+			assert.NilError(t, os.WriteFile(unit, text, 0o644))
+			assert.Equal(t, command(t, "systemd-analyze", "verify", "--man=no", "--recursive-errors=no", unit), "")
+		})
+		t.Run(p.name+"/lintian", func(t *testing.T) {
+			if !everything() {
+				t.Skip("it takes a minute: make nightly does it")
+			}
+			need(t, "lintian")
+			out := command(t, "lintian", "--allow-root", "--fail-on", "error,warning", packageOf(t, p.name))
+			assert.Equal(t, out, "")
+		})
+	}
 }
 
 // serviceCommand returns the command line of the installed unit, as systemd reads it: with the options of

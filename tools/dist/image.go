@@ -19,8 +19,6 @@ const (
 	homepage = "https://github.com/canopy-scheduler/canopy"
 	// imageUser is a user and group without a name, and without a right.
 	imageUser = "65532:65532"
-	// imagePort serves REST and the page.
-	imagePort = "9080/tcp"
 )
 
 // image makes the image of a product for all architectures, as a tar of an OCI layout. It has what the image of
@@ -91,7 +89,7 @@ func (r *release) imageFor(p product, arch string) (v1.Image, error) {
 	config.OS, config.Architecture, config.Created = "linux", arch, created
 	config.Config = v1.Config{
 		User: imageUser, Entrypoint: []string{p.image.program}, Cmd: p.image.args,
-		ExposedPorts: map[string]struct{}{imagePort: {}},
+		ExposedPorts: map[string]struct{}{p.image.port + "/tcp": {}},
 		Labels: map[string]string{
 			"org.opencontainers.image.title":       p.name,
 			"org.opencontainers.image.description": p.summary,

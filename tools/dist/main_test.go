@@ -21,7 +21,7 @@ const (
 	testEpoch   = "1700000000"
 )
 
-// everything reports whether all products are built, which is slow at first: make nightly does it.
+// everything reports whether canopy-kubernetes is built, too, which is slow at first: make nightly does it.
 func everything() bool { return os.Getenv("CANOPY_TESTS") == "nightly" }
 
 // built builds what a test looks at, once for all tests, and returns where it is.
@@ -29,7 +29,7 @@ var built = sync.OnceValues(func() (string, error) {
 	out := filepath.Join(scratch, "dist")
 	args := []string{"-root", repository, "-out", out, "-version", testVersion}
 	if !everything() {
-		args = append(args, "-only", "canopy")
+		args = append(args, "-only", "canopy,canopy-shim-kubernetes")
 	}
 	return out, run(args, io.Discard, os.Stderr)
 })
@@ -62,7 +62,7 @@ func builtProducts() []product {
 	if everything() {
 		return products
 	}
-	return products[:1]
+	return products[:2]
 }
 
 // unpacked returns the directory of an unpacked archive.
@@ -130,7 +130,7 @@ func TestRun_BadInputIsRefused(t *testing.T) {
 	for _, c := range []struct{ args, epoch, want string }{
 		{"-arch mips", testEpoch, `-arch: "mips" is none of amd64, arm64`},
 		{"-arch amd64,", testEpoch, `-arch: "" is none of amd64, arm64`},
-		{"-only canopy,page", testEpoch, `-only: "page" is none of canopy, canopy-kubernetes`},
+		{"-only canopy,page", testEpoch, `-only: "page" is none of canopy, canopy-shim-kubernetes, canopy-kubernetes`},
 		{"everything", testEpoch, `there are no arguments such as "everything"`},
 		{"", testEpoch, `-version: ""`},
 		{"-version v1+x", testEpoch, `-version: "v1+x" must begin`},

@@ -88,7 +88,7 @@ func (r *release) buildProduct(p product) error {
 		if err := r.archive(p, arch); err != nil {
 			return fmt.Errorf("archive: %w", err)
 		}
-		if p.debian {
+		if p.debian != nil {
 			if err := r.debian(p, arch); err != nil {
 				return fmt.Errorf("package for Debian: %w", err)
 			}

@@ -61,7 +61,7 @@ func TestSBOM_NamesModulesAndProgram(t *testing.T) {
 				}
 				assert.Equal(t, bom.Dependencies[0].Ref, main.Ref)
 				assert.DeepEqual(t, bom.Dependencies[0].DependsOn, refs)
-				for _, m := range []string{"google.golang.org/grpc", "gopkg.in/yaml.v3", "go.uber.org/zap"} {
+				for _, m := range []string{"google.golang.org/grpc", "google.golang.org/protobuf", "golang.org/x/net"} {
 					want := command(t, "go", "list", "-C", filepath.Join(repository, p.module), "-m", "-f", "{{.Version}}", m)
 					assert.Equal(t, versions[m], strings.TrimSpace(want), m)
 				}
