@@ -159,7 +159,8 @@ func TestDebian_ServiceServesAndEnds(t *testing.T) {
 	assert.Assert(t, exists(t, filepath.Join(root, "var/lib/canopy/config.db")), "the history is in the data directory")
 }
 
-// On a Debian that boots, systemd runs the service in its sandbox: it starts, follows its files, and is repaired.
+// On a Debian that boots, systemd runs the services in their sandboxes: they start, follow their files, and are
+// repaired.
 func TestDebian_ServiceOnDebian(t *testing.T) {
 	if !everything() {
 		t.Skip("it downloads and boots a Debian: make nightly does it")
@@ -169,7 +170,8 @@ func TestDebian_ServiceOnDebian(t *testing.T) {
 	root := t.TempDir()
 	command(t, "debootstrap", "--variant=minbase", "--include=systemd,systemd-sysv", "bookworm", root)
 	command(t, "cp", packageOf(t, "canopy"), filepath.Join(root, "canopy.deb"))
-	command(t, "chroot", root, "dpkg", "-i", "/canopy.deb")
+	command(t, "cp", packageOf(t, "canopy-shim-kubernetes"), filepath.Join(root, "shim.deb"))
+	command(t, "chroot", root, "dpkg", "-i", "/canopy.deb", "/shim.deb")
 	command(t, "install", "testdata/service.sh", filepath.Join(root, "service.sh"))
 	const unit = "[Unit]\nAfter=multi-user.target\nSuccessAction=poweroff\nFailureAction=poweroff\n" +
 		"[Service]\nExecStart=/service.sh\n"

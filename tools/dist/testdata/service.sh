@@ -1,5 +1,6 @@
 #!/bin/sh
-# It runs on a booted Debian with systemd on which canopy.deb is installed, and says "passed" last in /service.log.
+# It runs on a booted Debian with systemd on which canopy.deb and shim.deb are installed, and says "passed" last in
+# /service.log.
 exec >/service.log 2>&1
 set -eux
 
@@ -8,7 +9,7 @@ wait_for() {
 		if "$@"; then return; fi
 		sleep 0.2
 	done
-	journalctl --no-pager -u canopy
+	journalctl --no-pager -u canopy -u canopy-shim-kubernetes
 	exit 1
 }
 serves() { canopy queues | grep "$1"; }
@@ -41,6 +42,22 @@ systemctl restart canopy
 wait_for systemctl --quiet is-failed canopy
 [ "$(systemctl show -p ExecMainStatus --value canopy)" = 2 ]
 sed -i 's|^CANOPY_OPTIONS=.*|CANOPY_OPTIONS=""|' /etc/default/canopy
+
+# The shim is started by hand. It gets the kubeconfig that root alone may read, and waits for its cluster.
+shim=canopy-shim-kubernetes
+if systemctl --quiet is-enabled $shim; then exit 1; fi
+install -D -m 600 /dev/stdin /etc/$shim/kubeconfig <<-EOF
+	{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}],
+	clusters: [{name: c, cluster: {server: "https://127.0.0.1:1"}}], users: [{name: u, user: {token: t}}]}
+EOF
+systemctl start $shim
+asks_the_cluster() { journalctl --no-pager -u $shim | grep 'the API server did not answer' && systemctl --quiet is-active $shim; }
+wait_for asks_the_cluster
+dpkg -i /shim.deb
+wait_for asks_the_cluster
+dpkg -P $shim
+if systemctl --quiet is-active $shim; then exit 1; fi
+[ ! -e /etc/$shim ]
 
 # An upgrade keeps what was edited and restarts, a removal stops, a purge leaves nothing.
 dpkg -i --force-confold /canopy.deb
