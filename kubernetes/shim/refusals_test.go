@@ -59,6 +59,18 @@ func TestShim_ANodeThatRefusesBindingsIsAvoided(t *testing.T) {
 	assert.Equal(t, bind(t, cluster, "p4", bindings), "p4 to b")
 }
 
+// The shim refuses a node for its taints in the words by which the core's entrypoint knows such a refusal.
+func TestShim_SaysWhichPluginRefusesATaintedNode(t *testing.T) {
+	cluster := cache.NewContext(client.NewMockedAPIProvider(false))
+	cluster.GetSchedulerCache().UpdateNode(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "a"},
+		Spec:   v1.NodeSpec{Taints: []v1.Taint{{Key: "new", Effect: v1.TaintEffectNoExecute}}},
+		Status: v1.NodeStatus{Allocatable: v1.ResourceList{v1.ResourcePods: resource.MustParse("10")}}})
+	cluster.GetSchedulerCache().UpdatePod(&v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", UID: "p"}})
+	shim := cache.NewAsyncRMCallback(cluster)
+	err := shim.Predicates(&si.PredicatesArgs{AllocationKey: "p", NodeID: "a", Allocate: true})
+	assert.ErrorContains(t, err, "failed plugin: 'TaintToleration'")
+}
+
 func addNode(t *testing.T, core *entrypoint.ServiceContext, cluster *cache.Context, name string) {
 	t.Helper()
 	amounts := v1.ResourceList{v1.ResourcePods: resource.MustParse("10"), v1.ResourceCPU: resource.MustParse("4")}

@@ -20,6 +20,7 @@ type nodeRefusals struct {
 	api.SchedulerAPI
 	mu      sync.Mutex
 	refused map[string]string // the notes of the events, by allocation key
+	taints  *taintRefusals    // nil: no resource manager has registered
 }
 
 // maxRefused bounds what is remembered. A release follows each event, so few are kept at a time.
@@ -30,7 +31,11 @@ func (r *nodeRefusals) RegisterResourceManager(
 	request *si.RegisterResourceManagerRequest, callback api.ResourceManagerCallback,
 ) (*si.RegisterResourceManagerResponse, error) {
 	events.SetRecorder(refusalRecorder{events.GetRecorder(), r})
-	return r.SchedulerAPI.RegisterResourceManager(request, callback)
+	taints := rememberTaintRefusals(callback)
+	r.mu.Lock()
+	r.taints = taints
+	r.mu.Unlock()
+	return r.SchedulerAPI.RegisterResourceManager(request, newStatesAtOnce(callback, taints))
 }
 
 // UpdateAllocation passes a request on. A release of a refused pod says so in its message.
@@ -40,6 +45,9 @@ func (r *nodeRefusals) UpdateAllocation(request *si.AllocationRequest) error {
 		if note, ok := r.refused[release.AllocationKey]; ok {
 			release.Message = "canopy: node refused: " + note
 			delete(r.refused, release.AllocationKey)
+		}
+		if r.taints != nil {
+			r.taints.forget(release.AllocationKey)
 		}
 	}
 	r.mu.Unlock()
