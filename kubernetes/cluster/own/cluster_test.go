@@ -49,6 +49,9 @@ type cluster struct {
 	client    kubernetes.Interface
 	scheduler string // of the pods that are created
 	address   string // of its REST
+	admin     string // of its REST that changes the state
+	config    string // the file with its configuration; empty: it is in the ConfigMap
+	patience  time.Duration
 }
 
 // connect connects to the cluster, and gives the test a namespace and a queue root.bounded with a max.
@@ -69,7 +72,8 @@ func connectWith(t *testing.T, namespace, queues string) *cluster {
 	config.QPS, config.Burst = 1000, 1000
 	client, err := kubernetes.NewForConfig(config)
 	assert.NilError(t, err)
-	c := &cluster{t, folder, client, "yunikorn", "127.0.0.1:9080"}
+	c := &cluster{t: t, folder: folder, client: client, scheduler: "yunikorn", address: "127.0.0.1:9080",
+		admin: "127.0.0.1:9081", patience: 2 * time.Minute}
 	_, err = client.CoreV1().Namespaces().Create(t.Context(),
 		&v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
 	assert.NilError(t, err)
@@ -87,7 +91,7 @@ func connectWith(t *testing.T, namespace, queues string) *cluster {
 	return c
 }
 
-// until waits until something is so; an error says what is missing.
+// until waits until something is so, for as long as the patience of c lasts; an error says what is missing.
 func (c *cluster) until(what string, check func(ctx context.Context) error) {
 	c.t.Helper()
 	poll.WaitOn(c.t, func(poll.LogT) poll.Result {
@@ -95,15 +99,40 @@ func (c *cluster) until(what string, check func(ctx context.Context) error) {
 			return poll.Continue("%s: %v", what, err)
 		}
 		return poll.Success()
-	}, poll.WithTimeout(2*time.Minute), poll.WithDelay(250*time.Millisecond))
+	}, poll.WithTimeout(c.patience), poll.WithDelay(250*time.Millisecond))
 }
 
-// setQueues changes the ConfigMap, and waits until the scheduler has the queue root.bounded.
+// setQueues changes the configuration, and waits until the scheduler has the queue root.bounded.
 func (c *cluster) setQueues(text string) {
 	c.t.Helper()
+	if c.config != "" {
+		if now, err := os.ReadFile(c.config); err == nil && string(now) == text {
+			return
+		}
+		before := c.generation()
+		assert.NilError(c.t, os.WriteFile(c.config, []byte(text), 0o600))
+		c.until("the configuration is in force", func(context.Context) error {
+			if now := c.generation(); now == before {
+				return fmt.Errorf("it is generation %d", now)
+			}
+			return nil
+		})
+		return
+	}
 	c.configMap(map[string]string{"queues.yaml": text})
 	c.until("root.bounded is in force",
 		func(ctx context.Context) error { return c.rest(ctx, "queue/root.bounded", &struct{}{}) })
+}
+
+// generation is the number of the configuration in force. YuniKorn's core has none.
+func (c *cluster) generation() (n uint64) {
+	c.t.Helper()
+	var history []struct {
+		Generation uint64 `json:"generation"`
+	}
+	assert.NilError(c.t, c.get(c.t.Context(), "config/history", &history))
+	assert.Assert(c.t, len(history) > 0)
+	return history[0].Generation
 }
 
 // addNode adds a node until the end of the test.

@@ -95,12 +95,7 @@ func TestFaults_APIServerAway(t *testing.T) {
 		c.create(namespace, "during", "root.bounded", 20, "100m")
 		c.apiServerAway(time.Minute)
 		if strings.HasSuffix(namespace, "-yunikorn") {
-			zero := int64(0)
-			pending := metav1.ListOptions{FieldSelector: "spec.nodeName="}
-			assert.NilError(t,
-				c.client.CoreV1().Pods(namespace).DeleteCollection(t.Context(), metav1.DeleteOptions{GracePeriodSeconds: &zero},
-					pending))
-			c.create(namespace, "after", "root.bounded", 20, "100m")
+			c.replacePending(namespace, 20)
 		}
 		after := c.untilPlaced(namespace, queueMaxPods)
 		for name, node := range before {

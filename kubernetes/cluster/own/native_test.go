@@ -20,6 +20,7 @@ import (
 type native struct {
 	*cluster
 	server, shim *process
+	credentials  string // the kubeconfig of the shim
 }
 
 // process is a program that is started again with the same arguments.
@@ -83,16 +84,17 @@ const adminAddress = "127.0.0.1:9082"
 func startNativeWith(t *testing.T, namespace, queues string, flags ...string) *native {
 	t.Helper()
 	n := &native{cluster: connectWith(t, namespace, queues)}
-	n.scheduler, n.address = "canopy", "127.0.0.1:9081"
-	config := filepath.Join(t.TempDir(), "queues.yaml")
-	assert.NilError(t, os.WriteFile(config, []byte(queues), 0o600))
+	n.scheduler, n.address, n.admin = "canopy", "127.0.0.1:9081", adminAddress
+	n.config = filepath.Join(t.TempDir(), "queues.yaml")
+	assert.NilError(t, os.WriteFile(n.config, []byte(queues), 0o600))
 	n.kubectl("", "apply", "--validate=strict", "-k", filepath.Join(os.Getenv(envManifests), "native"))
 	programs, logs := os.Getenv(envPrograms), filepath.Join(n.folder, "log")
 	n.server = startProcess(t, filepath.Join(logs, "native-server.log"), filepath.Join(programs, "canopy"), "serve",
-		"--config", config,
+		"--config", n.config,
 		"--grpc-address", "127.0.0.1:3333", "--http-address", n.address, "--admin", "--admin-listen", adminAddress)
+	n.credentials = n.kubeconfig()
 	n.shim = startProcess(t, filepath.Join(logs, "native-shim.log"), append([]string{filepath.Join(programs, "shim-grpc"),
-		"--address", "127.0.0.1:3333", "--kubeconfig", n.kubeconfig()}, flags...)...)
+		"--address", "127.0.0.1:3333", "--kubeconfig", n.credentials}, flags...)...)
 	n.knowsNodes()
 	return n
 }
@@ -114,13 +116,15 @@ func (n *native) kubeconfig() (file string) {
 // knowsNodes waits until the server has been told of the nodes.
 func (n *native) knowsNodes() {
 	n.t.Helper()
+	all, err := n.client.CoreV1().Nodes().List(n.t.Context(), metav1.ListOptions{})
+	assert.NilError(n.t, err)
 	n.until("the server knows the nodes", func(ctx context.Context) error {
 		var nodes []struct{}
 		if err := n.rest(ctx, "nodes", &nodes); err != nil {
 			return err
 		}
-		if len(nodes) < 3 {
-			return fmt.Errorf("%d nodes", len(nodes))
+		if len(nodes) < len(all.Items) {
+			return fmt.Errorf("%d of %d nodes", len(nodes), len(all.Items))
 		}
 		return nil
 	})
