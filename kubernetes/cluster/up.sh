@@ -90,9 +90,11 @@ start kube-apiserver kube-apiserver --etcd-servers "$client" --bind-address 127.
   --service-account-signing-key-file pki/sa.key --authorization-mode "${CLUSTER_AUTHORIZE:-RBAC}" \
   --enable-aggregator-routing --allow-privileged --profiling=false "${gates[@]}" "${versions[@]}"
 wait_for kube-apiserver 240 kubectl get --raw /readyz
+# kwok renews the lease of a node each 50 s. After as long the controller manager would take the node for dead, and mark its pods as not
+# ready, which kwok does not undo.
 start kube-controller-manager kube-controller-manager --kubeconfig kubeconfig --secure-port $((port + 3)) \
   --bind-address 127.0.0.1 --leader-elect=false --service-account-private-key-file pki/sa.key --root-ca-file pki/ca.crt \
-  --use-service-account-credentials --kube-api-qps 500 --kube-api-burst 1000 --concurrent-job-syncs 20 \
+  --use-service-account-credentials --node-monitor-grace-period 4m --kube-api-qps 500 --kube-api-burst 1000 --concurrent-job-syncs 20 \
   --concurrent-gc-syncs 20 --profiling=false "${gates[@]}"
 
 kwok=$(module_folder "$here/kwok" sigs.k8s.io/kwok)
