@@ -19,6 +19,6 @@ type Oracle struct {
 	FitsWithout func(ask AllocationKey, node NodeID, victims []AllocationKey) bool
 
 	// FitsWhenFree reports whether the ask may run on the node when it has the free resources for it, which it does not
-	// have now (RES-4). nil: Fits is asked.
+	// have now: for a reservation (RES-4), or in the place of a placeholder (GAN-6). nil: Fits is asked.
 	FitsWhenFree func(ask AllocationKey, node NodeID) bool
 }

@@ -61,6 +61,15 @@ func (c *Core) accepts(x *objects.Allocation, n *objects.Node) bool {
 	return accepted
 }
 
+// acceptsWhenFree reports whether the Oracle would accept x on n if n had the free resources for x: a placeholder holds
+// them, and the RM counts it.
+func (c *Core) acceptsWhenFree(x *objects.Allocation, n *objects.Node) bool {
+	if c.oracle == nil || c.oracle.FitsWhenFree == nil {
+		return c.accepts(x, n)
+	}
+	return c.oracle.FitsWhenFree(x.Key(), n.ID())
+}
+
 // Sizes of batches. The first node is asked about alone, because nearly always it is accepted.
 const (
 	firstBatch = 8

@@ -129,7 +129,7 @@ func (r *replacementRun) accepts(x, y *objects.Allocation) bool {
 	if !n.Accepts(x.Shape()) || !r.c.nodes.For(x).Without([]*objects.Allocation{y}).Allows(n) {
 		return false
 	}
-	if r.c.accepts(x, n) {
+	if r.c.acceptsWhenFree(x, n) {
 		return true
 	}
 	r.c.retryRefused(r.now)
