@@ -14,8 +14,10 @@ func (eng *Engine) Check() error {
 			return fmt.Errorf("fairness: queue %s is ordered by usage over time: %v", q.Path(), q.OverTime())
 		}
 	}
+	runs := 0
 	for _, l := range eng.order {
 		running := 0
+		runs += len(l.running)
 		for name, m := range l.members {
 			if m.history.Held > 0 {
 				running++
@@ -37,6 +39,9 @@ func (eng *Engine) Check() error {
 		if running != len(l.running) {
 			return fmt.Errorf("fairness: %d members of %s hold something, and %d are listed", running, l.path, len(l.running))
 		}
+	}
+	if runs != eng.runs {
+		return fmt.Errorf("fairness: %d members hold something, and %d are counted", runs, eng.runs)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package fairness
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -27,6 +28,8 @@ type Engine struct {
 
 	levels map[objects.QueuePath]*level
 	order  []*level // in the order in which they began
+	tickAt int64    // when the first of them begins a tick, or has keys left to compute
+	runs   int      // members that hold something
 	queues map[*objects.Queue]*member
 	apps   map[*objects.Application]*member
 	former []Kept // of queues that do not exist, or are not ordered by usage over time yet
@@ -54,7 +57,7 @@ func New(p *objects.Partition) *Engine {
 func (eng *Engine) Reset(p *objects.Partition) {
 	kept := eng.Kept(time.UnixMilli(eng.now))
 	*eng = Engine{part: p, now: eng.now, levels: map[objects.QueuePath]*level{}, queues: map[*objects.Queue]*member{},
-		apps: map[*objects.Application]*member{}, former: kept, changed: true}
+		apps: map[*objects.Application]*member{}, former: kept, changed: true, tickAt: math.MaxInt64}
 	objects.Attach(p, eng)
 	for q := range objects.EachQueue(p) {
 		if q.OverTime() {
@@ -109,14 +112,18 @@ func (eng *Engine) onAllocation(kind objects.ChangeKind, a *objects.Application)
 	if q.OverTime() {
 		if m := eng.memberOf(a); m != nil {
 			eng.update(m, posted)
-			objects.SetApplicationUsageOverTime(a, eng.key(m))
+			if posted || m.keyedAt != m.level.tick || a.OrderKey().Usage != m.keyed {
+				objects.SetApplicationUsageOverTime(a, eng.keyNow(m))
+			}
 		}
 	}
 	for ; q.Parent() != nil; q = q.Parent() {
 		if q.Parent().OverTime() {
 			if m := eng.childOf(q); m != nil {
 				eng.update(m, posted)
-				objects.SetUsageOverTime(q, eng.key(m))
+				if posted || m.keyedAt != m.level.tick {
+					objects.SetUsageOverTime(q, eng.keyNow(m))
+				}
 			}
 		}
 	}
@@ -146,7 +153,7 @@ func (eng *Engine) noteUser(m *member) {
 
 // reindex gives m its key, and its place.
 func (eng *Engine) reindex(m *member) {
-	key := eng.key(m)
+	key := eng.keyNow(m)
 	if m.queue != nil && m.level.queue == m.queue.Parent() {
 		objects.SetUsageOverTime(m.queue, key)
 		objects.ReindexQueue(eng.part, m.queue)
@@ -220,23 +227,21 @@ func (eng *Engine) leave(a *objects.Application) {
 	m.active = m.active && (m.history.Held > 0 || m.pending())
 }
 
-// Advance precedes each command and each run at now. It reports whether a tick has begun, or keys of one are left.
+// Advance precedes each command and each run at now. It reports whether Tick has work.
 func (eng *Engine) Advance(now time.Time) (due bool) {
 	eng.now = max(eng.now, now.UnixMilli(), 0)
-	for _, l := range eng.order {
-		if l.clock.At(eng.now) > l.tick || l.rekey > 0 {
-			due = true
-		}
-	}
-	return due
+	return len(eng.order) > 0 && eng.now >= eng.tickAt
 }
 
-// Tick begins the ticks of now, and computes the keys of what runs again, a thousand at once (FAI-3). Those of what
-// does not run stay.
+// Tick begins the ticks of now, and computes the keys of what runs again, a thousand at once (FAI-3). Those of what does
+// not run stay.
 func (eng *Engine) Tick(now time.Time) {
 	eng.Settle() // what has changed did so before now
-	eng.Advance(now)
+	if !eng.Advance(now) {
+		return
+	}
 	left := keysAtOnce
+	eng.tickAt = math.MaxInt64
 	for _, l := range eng.order {
 		if tick := l.clock.At(eng.now); tick > l.tick {
 			if tick/decay.PerHalfLife > l.tick/decay.PerHalfLife {
@@ -252,24 +257,16 @@ func (eng *Engine) Tick(now time.Time) {
 			eng.reindex(m)
 			left -= len(m.apps)
 		}
+		eng.tickAt = min(eng.tickAt, (l.tick+1)*l.clock.Tick)
+		if l.rekey > 0 {
+			eng.tickAt = eng.now + restAfter.Milliseconds()
+		}
 	}
 }
 
 // NextDeadline returns when Tick has work; ok is false if never.
 func (eng *Engine) NextDeadline() (at time.Time, ok bool) {
-	for _, l := range eng.order {
-		if len(l.running) == 0 {
-			continue
-		}
-		next := time.UnixMilli((l.tick + 1) * l.clock.Tick)
-		if l.rekey > 0 {
-			next = time.UnixMilli(eng.now).Add(restAfter)
-		}
-		if !ok || next.Before(at) {
-			at, ok = next, true
-		}
-	}
-	return at, ok
+	return time.UnixMilli(eng.tickAt), len(eng.order) > 0 && eng.runs > 0
 }
 
 // Settle completes what changes have left. It follows each command and precedes each decision.
@@ -381,6 +378,7 @@ func (eng *Engine) configure(q *objects.Queue) {
 		}
 	}
 	l.setTick(l.clock.At(eng.now))
+	eng.tickAt = min(eng.tickAt, (l.tick+1)*l.clock.Tick)
 	eng.restoreFormer(l)
 	eng.join(l)
 	eng.repriced = true // Refresh computes all keys
@@ -407,6 +405,7 @@ func (eng *Engine) joins(m *member) {
 // drop ends a level, with its histories.
 func (eng *Engine) drop(l *level) {
 	delete(eng.levels, l.path)
+	eng.runs -= len(l.running)
 	eng.order = slices.DeleteFunc(eng.order, func(other *level) bool { return other == l })
 	for _, m := range l.members {
 		if m.queue != nil {

@@ -35,10 +35,12 @@ type member struct {
 	level   *level
 	name    string
 	history decay.History
-	active  bool // it has something pending, or holds something, as of the last Settle
-	touched bool // it is in Engine.touched
-	noted   bool // it is in Engine.users
-	index   int  // in level.running; -1: it holds nothing
+	active  bool         // it has something pending, or holds something, as of the last Settle
+	touched bool         // it is in Engine.touched
+	noted   bool         // it is in Engine.users
+	keyed   decay.Number // its last key
+	keyedAt int64        // of which tick that is
+	index   int          // in level.running; -1: it holds nothing
 
 	queue *objects.Queue         // of a child; nil: it has never been there in this process
 	apps  []*objects.Application // it is the application, or the user of these
@@ -48,6 +50,12 @@ type member struct {
 func (eng *Engine) key(m *member) decay.Number {
 	k := m.history.Through(m.level.clock, m.level.tick).Plus(decay.Of(m.history.Held).Times(m.level.factor))
 	return eng.byWeight(m, k, decay.Number.Over)
+}
+
+// keyNow returns the key of m, and notes it.
+func (eng *Engine) keyNow(m *member) decay.Number {
+	m.keyed, m.keyedAt = eng.key(m), m.level.tick
+	return m.keyed
 }
 
 // byWeight divides a number by the weight of m, or multiplies it.
@@ -100,11 +108,13 @@ func (eng *Engine) hold(m *member, cost uint64) {
 	case runs && m.index < 0:
 		m.index = len(l.running)
 		l.running = append(l.running, m)
+		eng.runs++
 	case !runs && m.index >= 0:
 		last := len(l.running) - 1
 		l.running[m.index] = l.running[last]
 		l.running[m.index].index = m.index
 		l.running[last], l.running, m.index = nil, l.running[:last], -1
+		eng.runs--
 	}
 }
 
