@@ -15,8 +15,8 @@ import (
 )
 
 // BenchmarkDecision measures a release, an ask and the decision that places it, with 10,000 leaves below 100 parents
-// that all run something and have something waiting: by shares, and by usage over time at each level. A decision takes a
-// millisecond of the simulated time, so with a half-life of an hour a tick begins every 14,000 decisions.
+// that all run something and have something waiting: by shares, and by usage over time at each level. A decision takes
+// a millisecond of the simulated time, so with a half-life of an hour a tick begins every 14,000 decisions.
 func BenchmarkDecision(b *testing.B) {
 	for _, halfLife := range []string{"off", "1h"} {
 		b.Run("halflife="+halfLife, func(b *testing.B) {

@@ -233,8 +233,8 @@ func (eng *Engine) Advance(now time.Time) (due bool) {
 	return len(eng.order) > 0 && eng.now >= eng.tickAt
 }
 
-// Tick begins the ticks of now, and computes the keys of what runs again, a thousand at once (FAI-3). Those of what does
-// not run stay.
+// Tick begins the ticks of now, and computes the keys of what runs again, a thousand at once (FAI-3). Those of what
+// does not run stay.
 func (eng *Engine) Tick(now time.Time) {
 	eng.Settle() // what has changed did so before now
 	if !eng.Advance(now) {
