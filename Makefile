@@ -158,7 +158,7 @@ e2e: ## run the shim's end-to-end suites SUITES on fake nodes with CORE (canopy,
 	kubernetes/cluster/e2e.sh --core $(CORE) --jobs $(JOBS) $(SUITES)
 	$(if $(SUITES),,kubernetes/cluster/own.sh)
 
-e2e-autoscaler: ## run the shim with CORE beside Karpenter, which adds and removes fake nodes: 15 minutes, needs root; flags in AUTOSCALER, such as --measure
+e2e-autoscaler: ## run the shim with CORE (or native) beside Karpenter, which adds and removes fake nodes: 15 minutes, needs root; flags in AUTOSCALER, such as --measure
 	kubernetes/cluster/autoscaler.sh --core $(CORE) $(AUTOSCALER)
 
 e2e-own: ## run Canopy's own end-to-end tests on fake nodes, of both shims: 20 minutes, needs root

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# autoscaler.sh [--core canopy|original|both] [--measure] [GO TEST FLAGS...]: end-to-end tests of a scheduler beside Karpenter, which adds
-# and removes fake nodes.
+# autoscaler.sh [--core canopy|original|both|native] [--measure | --gangs] [GO TEST FLAGS...]: end-to-end tests of a scheduler beside Karpenter,
+# which adds and removes fake nodes.
 #
-#   --core     the core of YuniKorn's shim, by default canopy
+#   --core     the core of YuniKorn's shim, by default canopy; native is the shim of kubernetes/shim-grpc
 #   --measure  measures a thousand pods, also with kube-scheduler, and ten minutes of consolidation, instead of the tests
+#   --gangs    measures gangs on five nodes, without Karpenter, also with kube-scheduler
 #
 # Logs stay in $CANOPY_CLUSTER/clusters/autoscaler/log; what was measured is printed.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-core=canopy measure=""
+core=canopy tests='^TestAutoscaler_' also="" nodes=0
 while [ $# -gt 0 ]; do
   case $1 in
     --core)
@@ -16,7 +17,11 @@ while [ $# -gt 0 ]; do
       shift 2
       ;;
     --measure)
-      measure=1
+      tests='^TestAutoscalerMeasure_' also=AThousandPods
+      shift
+      ;;
+    --gangs)
+      tests='^TestGangsMeasure_' also='^TestGangsMeasure_' nodes=5
       shift
       ;;
     -h | --help) usage ;;
@@ -24,38 +29,41 @@ while [ $# -gt 0 ]; do
   esac
 done
 case $core in
-  canopy | original) cores=("$core") ;;
+  canopy | original | native) cores=("$core") ;;
   both) cores=(canopy original) ;;
   *) usage ;;
 esac
-tests='^TestAutoscaler_'
-[ -z "$measure" ] || tests='^TestAutoscalerMeasure_'
 [ "$(id -u)" = 0 ] || die "only root can give a control plane a network namespace of its own"
-"$here/build.sh" control-plane karpenter own "${cores[@]}"
+"$here/build.sh" control-plane karpenter own "${cores[@]/native/canopy}"
 cluster_folder autoscaler
 cleanup() { "$here/down.sh" autoscaler >/dev/null 2>&1 || true; }
 trap cleanup EXIT
 export CANOPY_CLUSTER_BUILT=1
+failed=0
 
-# run CORE TESTS [FLAGS...]: on a fresh control plane; the core kube-scheduler has the scheduler of Kubernetes beside the shim.
+# run CORE TESTS [FLAGS...]: on a fresh control plane. The scheduler of Kubernetes, and the native shim, are beside YuniKorn's shim.
 run() {
-  local core=$1 tests=$2 shim=$1
+  local core=$1 tests=$2 shim=$1 admin=127.0.0.1:9081
   shift 2
-  [ "$core" != kube-scheduler ] || shim=${cores[0]}
+  [ "$core" != kube-scheduler ] || shim=${cores[0]/native/canopy}
+  if [ "$core" = native ]; then shim=canopy admin=""; fi
   cleanup
-  "$here/up.sh" autoscaler 0
+  "$here/up.sh" autoscaler $nodes
   cp -L "$work/bin/scheduler-$shim" "$cluster/scheduler"
-  CANOPY_ADMIN_ADDRESS=127.0.0.1:9081 "$here/scheduler.sh" autoscaler "$cluster/scheduler"
-  "$here/karpenter.sh" autoscaler
+  CANOPY_ADMIN_ADDRESS=$admin "$here/scheduler.sh" autoscaler "$cluster/scheduler"
+  if [ $nodes = 0 ]; then "$here/karpenter.sh" autoscaler; else export CANOPY_GANGS=1; fi
   if [ "$core" = kube-scheduler ]; then
     "$here/ns.sh" autoscaler setsid kube-scheduler --kubeconfig "$cluster/kubeconfig" --leader-elect=false --kube-api-qps 500 \
       --kube-api-burst 1000 --feature-gates "$workload_features" >"$cluster/log/kube-scheduler.log" 2>&1 </dev/null &
+    write_pid "$cluster/run/kube-scheduler.pid" $!
     export CANOPY_AUTOSCALER_SCHEDULER=default-scheduler
   fi
   echo "autoscaler: $core"
   CANOPY_CLUSTER_FOLDER=$cluster CANOPY_CLUSTER_PROGRAMS=$work/bin CANOPY_AUTOSCALER_CORE=$core \
-    "$here/ns.sh" autoscaler "$work/suites/own.test" -test.v -test.timeout 60m -test.run "$tests" "$@"
+    CANOPY_SHIM_MANIFEST=$repository/kubernetes/shim-grpc/deployment.yaml CANOPY_MANIFESTS=$repository/deploy/kubernetes \
+    "$here/ns.sh" autoscaler "$work/suites/own.test" -test.v -test.timeout 60m -test.run "$tests" "$@" || failed=1
 }
 
 for core in "${cores[@]}"; do run "$core" "$tests" "$@"; done
-[ -z "$measure" ] || run kube-scheduler AThousandPods "$@"
+[ -z "$also" ] || run kube-scheduler "$also" "$@"
+exit $failed

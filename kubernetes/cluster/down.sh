@@ -12,7 +12,7 @@ for name in "${names[@]}"; do
   [ -d "$work/clusters/$name" ] || die "$name: no such cluster below $work/clusters"
   cluster_folder "$name"
   # The supervisor first: it would start the scheduler again.
-  for what in admission supervisor scheduler karpenter kwok kube-controller-manager kube-apiserver etcd namespace; do
+  for what in admission supervisor scheduler kube-scheduler karpenter kwok kube-controller-manager kube-apiserver etcd namespace; do
     f=$cluster/run/$what.pid
     if running "$f"; then
       read -r pid _ <"$f"
