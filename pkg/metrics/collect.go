@@ -21,7 +21,7 @@ func (s *scrape) writeAll(to *gathering) {
 	for _, snap := range s.snaps {
 		t := partitionWriter{to, snap.Partition}
 		writePartition(t, snap)
-		queues := queueWriter{partitionWriter: t, ended: ended[snap.Partition]}
+		queues := queueWriter{partitionWriter: t, ended: ended[snap.Partition], at: s.at}
 		queues.queue(snap.Root)
 		writeTotals(t, &queues.totals, s.at)
 	}

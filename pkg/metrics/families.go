@@ -40,6 +40,11 @@ var (
 		"Queues whose allocations exceed a max that quota preemption enforces.", "partition")
 	queuesReduced = gauge("canopy_queues_guarantee_reduced",
 		"Queues whose guarantee is scaled down, because percents are more than there is.", "partition")
+	usageOverTime = gauge("canopy_queue_usage_over_time",
+		"Part of the cluster that a queue has used on average over time, if the queue above orders by it.", "partition",
+		"queue")
+	raisedApplications = gauge("canopy_applications_raised",
+		"Applications without an allocation whose priority was raised by waiting.", "partition")
 
 	nodesOvercommitted = gauge("canopy_nodes_overcommitted",
 		"Nodes whose allocations exceed their capacity.", "partition")
@@ -111,7 +116,7 @@ var (
 var families = []*family{
 	attempts, submissions, applications, nodes, queueApplications, queueEnded, queueResources,
 	asksPending, orphaned, backedOff, backedOffUntil, allocations, commandsRejected, queuesViolatingQuota,
-	queuesReduced,
+	queuesReduced, usageOverTime, raisedApplications,
 	nodesOvercommitted,
 	preemptions, victims, nominations, nominationsEnded, unconfirmed, overdue, overdueTotal, nodeRefusals,
 	oldestUnconfirmed, unknownConfirmations, overruns, backfilled, backfillReleases,

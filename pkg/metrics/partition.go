@@ -51,6 +51,7 @@ type queueTotals struct {
 	firstMarkedAt   time.Time       // the earliest preemption of these; zero: there is none
 	violatingQueues int             // queues above an enforced max
 	reducedQueues   int             // queues whose guarantee is scaled down
+	raised          int             // applications that waiting has raised
 }
 
 func (s *queueTotals) addAllocation(w *scheduler.AllocationView) {
@@ -81,6 +82,7 @@ func writeTotals(to partitionWriter, s *queueTotals, at time.Time) {
 	to.count(overdue, s.overdue)
 	to.count(queuesViolatingQuota, s.violatingQueues)
 	to.count(queuesReduced, s.reducedQueues)
+	to.count(raisedApplications, s.raised)
 	age := time.Duration(0)
 	if !s.firstMarkedAt.IsZero() {
 		age = max(0, at.Sub(s.firstMarkedAt))

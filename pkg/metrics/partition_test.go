@@ -4,15 +4,19 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/common/expfmt"
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/pkg/configs/queuesyaml"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/persistent"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
 	"github.com/canopy-scheduler/canopy/pkg/quota"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
+	"github.com/canopy-scheduler/canopy/pkg/security"
 )
 
 // textOf returns the text of the families of x, in no order.
@@ -50,6 +54,46 @@ func TestWritePartition_CoolDownsAndQuotaViolations(t *testing.T) {
 	} {
 		assert.Assert(t, strings.Contains(text, want), "no %s in\n%s", want, text)
 	}
+}
+
+// Queues that are ordered by usage over time, of which one was used for a half-life, and an application that was raised
+// by waiting.
+func TestQueueWriter_UsageOverTimeAndAgeing(t *testing.T) {
+	conf, problems := queuesyaml.Load([]byte(`
+partitions:
+  - name: p
+    queues:
+      - name: root
+        submitacl: '*'
+        properties: {fairness.halflife: 1h}
+        queues: [{name: a}, {name: b, properties: {priority.ageing: 1 per 1m up to 5}}]
+`))
+	assert.Assert(t, conf != nil, "%v", problems)
+	core, now := scheduler.New(conf.Partitions[0], nil), time.Unix(1_000_000_000, 0)
+	amounts := resources.FromMap(map[string]resources.Quantity{"vcore": 2})
+	core.Step(now, scheduler.AddNode{Node: "n", Total: amounts, Schedulable: true})
+	for app, queue := range map[objects.AppID]string{"x": "root.a", "y": "root.b"} {
+		core.Step(now, scheduler.AddApplication{App: app, Queue: queue, User: security.User{Name: "u"}})
+	}
+	for _, app := range []objects.AppID{"x", "y"} {
+		core.Step(now, scheduler.SubmitAsk{Ask: &objects.Ask{Key: objects.AllocationKey(app), App: app, Amounts: amounts}})
+	}
+	core.Schedule(now, 10)
+	now = now.Add(time.Hour)
+	core.Schedule(now, 10)
+	x := newGathering(nil)
+	queues := queueWriter{partitionWriter: partitionWriter{x, "p"}, at: now}
+	queues.queue(core.FullSnapshot(now).Root)
+	writeTotals(queues.partitionWriter, &queues.totals, now)
+	text := textOf(t, x)
+	for _, want := range []string{
+		`canopy_queue_usage_over_time{partition="p",queue="root.a"} 0.49`,
+		`canopy_queue_usage_over_time{partition="p",queue="root.b"} 0` + "\n",
+		`canopy_applications_raised{partition="p"} 1` + "\n",
+	} {
+		assert.Assert(t, strings.Contains(text, want), "no %s in\n%s", want, text)
+	}
+	assert.Assert(t, !strings.Contains(text, `queue="root"} 0.`))
 }
 
 func TestGathering_NamesAreValidAndEscaped(t *testing.T) {

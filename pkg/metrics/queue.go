@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"slices"
+	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/lifecycle"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
@@ -21,7 +22,8 @@ type queueWriter struct {
 	partitionWriter
 	ended          endedCounts
 	totals         queueTotals
-	bounded, names []string // scratch, for one queue at a time
+	at             time.Time // of the scrape
+	bounded, names []string  // scratch, for one queue at a time
 }
 
 // queue writes the values of q after those of the queues below it, and returns what is being preempted in all of them.
@@ -35,6 +37,9 @@ func (w *queueWriter) queue(q *scheduler.QueueView) (preempting resources.Amount
 			states[a.State]++
 			w.totals.states[a.State]++
 		}
+		if a.Raised > 0 {
+			w.totals.raised++
+		}
 		for v := range a.Allocations.All() {
 			w.totals.addAllocation(v)
 			if v.Preempting {
@@ -47,6 +52,9 @@ func (w *queueWriter) queue(q *scheduler.QueueView) (preempting resources.Amount
 	}
 	if q.Reduced {
 		w.totals.reducedQueues++
+	}
+	if u := q.UsageOverTime; u != nil {
+		w.value(usageOverTime, u.Share(w.at), string(q.Path))
 	}
 	if q.Leaf {
 		w.applications(string(q.Path), &states)
