@@ -186,7 +186,7 @@ func printRank(t preemptText, e *explanation) {
 	}
 }
 
-// usageText is what was used over time, as it is compared.
+// usageText says what was used over time, and is held.
 func usageText(u *explain.Usage) string {
 	if u == nil {
 		return "nothing"

@@ -14,7 +14,7 @@ func NewClock(halfLife int64) Clock { return Clock{halfLife / PerHalfLife} }
 // At returns the tick of a time.
 func (c Clock) At(ms int64) int64 { return ms / c.Tick }
 
-// longest is how many ticks of a constant amount count: what is older is below the precision of the rest.
+// longest bounds the ticks of a constant amount that count: older ones are below the precision of the rest.
 const longest = 128 * PerHalfLife
 
 // History is the usage of one amount: its integral over time, in which what was used a half-life ago counts for half.

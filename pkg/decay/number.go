@@ -100,7 +100,7 @@ func (n Number) Abbreviate() uint64 {
 	return uint64(e)<<mantissaBits | n.Mantissa<<1>>(64-mantissaBits)
 }
 
-// PerHalfLife is how many ticks a half-life has.
+// PerHalfLife is the number of ticks in a half-life.
 const PerHalfLife = 256
 
 // roots has 2^(i/PerHalfLife).

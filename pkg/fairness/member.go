@@ -22,7 +22,7 @@ type level struct {
 	rekey    int       // so many of running have a key of a former tick
 }
 
-// heldFor is what is held counts for in a key: as if it had been used for a half-life / heldFor already.
+// heldFor says how much what is held counts in a key: as if it had been used for a half-life / heldFor already.
 const heldFor = 20
 
 func (l *level) setTick(tick int64) {

@@ -234,10 +234,11 @@ func (f *assertionReader) settings(n *yaml.Node, section string) (out []Expected
 			case *bool:
 				*to = f.Flag(n, s.Key)
 			case *time.Duration:
-				var err error
-				if *to, err = time.ParseDuration(f.Text(n, s.Key)); err != nil {
+				d, err := time.ParseDuration(f.Text(n, s.Key))
+				if err != nil {
 					f.WrongType(n, s.Key, "a time, such as "+s.Examples[0])
 				}
+				*to = d
 			case *int:
 				*to = int(number[int32](f, n, s.Key))
 			case *[]policies.Weight:
