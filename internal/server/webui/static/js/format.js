@@ -59,6 +59,12 @@ export function sortResources(names) {
   return [...names].sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
 }
 
+// usage is what was used over time, and is held, in parts of the cluster.
+export const usage = (u) => {
+  const part = (x) => `${(100 * x).toPrecision(2)} %`;
+  return `${part(u.share)} over time and ${part(u.held)} now${u.weight === 1 ? '' : ` by weight ${u.weight.toPrecision(3)}`}`;
+};
+
 export const percent = (part, all) => (all > 0 ? Math.min(100, Math.max(0, (100 * part) / all)) : 0);
 
 // Times come in nanoseconds since 1970, as numbers that lose some of these.

@@ -54,8 +54,7 @@ function order(levels) {
   const shown = levels.filter((l) => l.of > 1);
   if (shown.length === 0) return undefined;
   const raised = (m) => m.raisedBy ? ` (${f.count(m.raisedBy)} by waiting)` : '';
-  const percent = (x) => `${(100 * x).toPrecision(2)} %`;
-  const used = (u) => u ? `${percent(u.share)} over time and ${percent(u.held)} now${u.weight === 1 ? '' : ` by weight ${u.weight.toPrecision(3)}`}` : 'nothing';
+  const used = (u) => u ? f.usage(u) : 'nothing';
   const why = (l, a) => ({ __proto__: null, priority: `priority ${a.priority}${raised(a)}, above ${l.member.priority}${raised(l.member)}`, share: `share ${a.share.toPrecision(3)}, below ${l.member.share.toPrecision(3)}`, usage: `used ${used(a.usage)}, below ${used(l.member.usage)}`, submission: 'submitted before', creation: 'created before' }[a.by] ?? `by ${a.by}`);
   return card('Selection order', h('div', { class: 'scroll-x' }, h('table', { class: 't tight', id: 'order' }, h('thead', {}, h('tr', {}, h('th', {}, 'Compared in'), h('th', { class: 'num' }, 'Place'), h('th', {}, 'First ahead'))),
     h('tbody', {}, shown.map((l) => h('tr', {}, h('td', {}, h('span', { class: 'strong' }, l.member.name), h('div', { class: 'faint small' }, `${l.kind} of ${l.in}${l.member.raisedBy ? `; priority ${l.member.priority}${raised(l.member)}` : ''}`)), h('td', { class: 'num' }, `${f.count(l.position)} of ${f.count(l.of)}`),

@@ -73,7 +73,8 @@ function details(q, data, ctx) {
     facts([
       ['Applications', `${f.count(body.runningApps)} running${body.maxRunningApps ? ` of ${f.count(body.maxRunningApps)}` : ''}`],
       ['Priority', body.currentPriority > -2147483648 ? `${body.currentPriority}${body.priorityOffset ? `, with offset ${body.priorityOffset}` : ''}` : 'nothing pending'],
-      ['Order', body.isLeaf ? body.sortingPolicy : 'priority, then share of the guarantee'], ['Preemption delay', body.preemptionEnabled ? body.preemptionDelay : 'preemption is off'],
+      ['Order', (body.properties?.['fairness.halflife'] ?? 'off') !== 'off' ? 'priority, then usage over time' : body.isLeaf ? body.sortingPolicy : 'priority, then share of the guarantee'],
+      ['Used', body.usageOverTime && `${f.usage(body.usageOverTime)}, half-life ${body.usageOverTime.halfLife}`], ['Preemption delay', body.preemptionEnabled ? body.preemptionDelay : 'preemption is off'],
       ['Preempting', body.preemptingResource && Object.keys(body.preemptingResource).length ? amounts(body.preemptingResource) : undefined],
       ['Over its max', body.quotaViolation && amounts(body.quotaViolation.excess)],
       ['Max as configured', configured(body.configuredMax)],
