@@ -215,11 +215,16 @@ partitions:
 		k.add(s, "root.a", "ann")
 	}
 	k.add(bob, "root.a", "bob")
-	k.run(time.Hour)
-	used := 0.0
-	for _, s := range ann {
-		used += s.used.Seconds()
+	usedByAnn := func() (used float64) {
+		for _, s := range ann {
+			used += s.used.Seconds()
+		}
+		return used
 	}
+	k.run(time.Second) // what is free at one moment
+	assert.Equal(t, usedByAnn(), bob.used.Seconds())
+	k.run(time.Hour)
+	used := usedByAnn()
 	assert.Assert(t, math.Abs(bob.used.Seconds()/used-1) < 0.05, "ann got %v, bob %v", used, bob.used.Seconds())
 }
 
