@@ -126,21 +126,27 @@ func TestNativeShim_PodsFollowTheirVolumes(t *testing.T) {
 const podGroups = "/apis/scheduling.k8s.io/v1beta1/namespaces/%s/podgroups"
 
 // post creates an object whose type may be newer than this module.
-func (n *native) post(path string, object map[string]any) {
-	n.t.Helper()
+func (c *cluster) post(path string, object map[string]any) {
+	c.t.Helper()
 	text, err := json.Marshal(object)
-	assert.NilError(n.t, err)
-	assert.NilError(n.t, n.client.CoreV1().RESTClient().Post().AbsPath(path).SetHeader("Content-Type", "application/json").
-		Body(text).Do(n.t.Context()).Error())
+	assert.NilError(c.t, err)
+	assert.NilError(c.t, c.client.CoreV1().RESTClient().Post().AbsPath(path).SetHeader("Content-Type", "application/json").
+		Body(text).Do(c.t.Context()).Error())
+}
+
+// createGroup creates a pod group.
+func (c *cluster) createGroup(namespace, name string, minCount int) {
+	c.t.Helper()
+	c.post(fmt.Sprintf(podGroups, namespace), map[string]any{
+		"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup", "metadata": map[string]any{"name": name},
+		"spec": map[string]any{"schedulingPolicy": map[string]any{"gang": map[string]any{"minCount": minCount}}},
+	})
 }
 
 // createGang creates a pod group and its pods.
 func (n *native) createGang(namespace, name string, pods int, cpu string) {
 	n.t.Helper()
-	n.post(fmt.Sprintf(podGroups, namespace), map[string]any{
-		"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup", "metadata": map[string]any{"name": name},
-		"spec": map[string]any{"schedulingPolicy": map[string]any{"gang": map[string]any{"minCount": pods}}},
-	})
+	n.createGroup(namespace, name, pods)
 	for i := range pods {
 		n.post("/api/v1/namespaces/"+namespace+"/pods", map[string]any{
 			"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": fmt.Sprint(name, "-", i)},
