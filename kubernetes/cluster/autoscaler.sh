@@ -60,7 +60,7 @@ run() {
   fi
   echo "autoscaler: $core"
   CANOPY_CLUSTER_FOLDER=$cluster CANOPY_CLUSTER_PROGRAMS=$work/bin CANOPY_AUTOSCALER_CORE=$core \
-    CANOPY_SHIM_MANIFEST=$repository/kubernetes/shim-grpc/deployment.yaml CANOPY_MANIFESTS=$repository/deploy/kubernetes \
+    CANOPY_MANIFESTS=$repository/deploy/kubernetes \
     "$here/ns.sh" autoscaler "$work/suites/own.test" -test.v -test.timeout 60m -test.run "$tests" "$@" || failed=1
 }
 

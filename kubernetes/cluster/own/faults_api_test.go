@@ -42,7 +42,7 @@ spec:
         - {apiGroups: ["*"], resources: ["*"], verbs: ["*"], namespaces: ["*"], clusterScope: true}
 `
 
-// An API server that answers 429 for some seconds, or half a minute, delays bindings, and loses none: clients try again.
+// An API server that answers 429 for some seconds, or half a minute, delays bindings and loses none: clients try again.
 func TestFaults_APIServerThrottles(t *testing.T) {
 	for _, long := range []bool{false, true} {
 		both(t, fmt.Sprint("throttled-", long), queues, func(t *testing.T, c *cluster, namespace string) {
