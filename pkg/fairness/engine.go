@@ -310,7 +310,7 @@ func (eng *Engine) settleActivity(m *member) {
 
 func (eng *Engine) start(m *member) {
 	l := m.level
-	last := l.queue.Leaf() && l.by == policies.FairByApplication
+	last := l.leaf && l.by == policies.FairByApplication
 	var place decay.Number
 	found := false
 	for _, other := range l.members {
@@ -360,7 +360,7 @@ func (eng *Engine) configure(q *objects.Queue) {
 		return
 	}
 	halfLife := f.HalfLife.Milliseconds()
-	if l != nil && (l.queue.Leaf() != q.Leaf() || q.Leaf() && l.by != f.By) {
+	if l != nil && (l.leaf != q.Leaf() || q.Leaf() && l.by != f.By) {
 		eng.drop(l)
 		l = nil
 	}
@@ -370,7 +370,7 @@ func (eng *Engine) configure(q *objects.Queue) {
 		eng.order = append(eng.order, l)
 	}
 	was := l.clock
-	l.queue, l.by, l.halfLife, l.clock = q, f.By, halfLife, decay.NewClock(halfLife)
+	l.queue, l.leaf, l.by, l.halfLife, l.clock = q, q.Leaf(), f.By, halfLife, decay.NewClock(halfLife)
 	if was.Tick != 0 && was != l.clock {
 		for _, m := range l.members {
 			m.history.Advance(was, max(eng.now, m.history.At))
@@ -389,7 +389,7 @@ func (eng *Engine) join(l *level) {
 	for _, c := range l.queue.Children() {
 		eng.joins(eng.childOf(c))
 	}
-	if l.queue.Leaf() {
+	if l.leaf {
 		for _, a := range l.queue.Applications() {
 			eng.joins(eng.memberOf(a))
 		}

@@ -36,7 +36,7 @@ const (
 // kind returns what l compares.
 func (l *level) kind() Kind {
 	switch {
-	case !l.queue.Leaf():
+	case !l.leaf:
 		return Queues
 	case l.by == policies.FairByUser:
 		return Users

@@ -12,6 +12,7 @@ import (
 type level struct {
 	path     objects.QueuePath
 	queue    *objects.Queue // the last one of that path
+	leaf     bool           // it was one when the level began: the queue may become a parent
 	by       policies.FairnessBy
 	halfLife int64 // milliseconds
 	clock    decay.Clock
