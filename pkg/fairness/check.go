@@ -6,8 +6,8 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 )
 
-// Check verifies that the levels are those of the partition, and that what is held is what runs, unless changes are left
-// to Settle, as after a routine decision.
+// Check verifies that the levels are those of the partition, and that what is held is what runs, unless changes are
+// left to Settle, as after a routine decision.
 func (eng *Engine) Check() error {
 	if eng.changed {
 		return nil

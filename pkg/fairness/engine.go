@@ -32,7 +32,7 @@ type Engine struct {
 	runs   int      // members that hold something
 	queues map[*objects.Queue]*member
 	apps   map[*objects.Application]*member
-	former []Kept // of queues that do not exist, or are not ordered by usage over time yet
+	former map[objects.QueuePath][]Kept // of queues that do not exist yet
 
 	// Since the last Settle: queues with other settings, members that may have begun or ended to be active, and users
 	// whose applications have former keys.
@@ -55,7 +55,10 @@ func New(p *objects.Partition) *Engine {
 // Reset starts again with another partition: the RM has re-registered, and submits everything once more. The histories
 // stay.
 func (eng *Engine) Reset(p *objects.Partition) {
-	kept := eng.Kept(time.UnixMilli(eng.now))
+	kept := map[objects.QueuePath][]Kept{}
+	for _, k := range eng.Kept(time.UnixMilli(eng.now)) {
+		kept[k.Queue] = append(kept[k.Queue], k)
+	}
 	*eng = Engine{part: p, now: eng.now, levels: map[objects.QueuePath]*level{}, queues: map[*objects.Queue]*member{},
 		apps: map[*objects.Application]*member{}, former: kept, changed: true, tickAt: math.MaxInt64}
 	objects.Attach(p, eng)
@@ -78,7 +81,8 @@ func (*Engine) Wants() objects.ChangeSet {
 func (eng *Engine) On(c *objects.Change) {
 	switch c.Kind {
 	case objects.QueueSettingsChanged:
-		if q := c.Queue; q.OverTime() || eng.levels[q.Path()] != nil || q.Parent() != nil && q.Parent().OverTime() {
+		if q := c.Queue; q.OverTime() || eng.levels[q.Path()] != nil || len(eng.former) > 0 ||
+			q.Parent() != nil && q.Parent().OverTime() {
 			eng.configured, eng.changed = append(eng.configured, c.Queue), true
 		}
 		eng.reprice()
@@ -344,6 +348,9 @@ func (eng *Engine) Refresh() {
 	}
 }
 
+// Stale reports whether Refresh has work.
+func (eng *Engine) Stale() bool { return eng.changed || eng.repriced }
+
 // configure begins, changes or ends the level of a queue whose settings may have changed.
 func (eng *Engine) configure(q *objects.Queue) {
 	l, f := eng.levels[q.Path()], q.Fairness()
@@ -357,6 +364,7 @@ func (eng *Engine) configure(q *objects.Queue) {
 		if l != nil {
 			eng.drop(l)
 		}
+		delete(eng.former, q.Path())
 		return
 	}
 	halfLife := f.HalfLife.Milliseconds()

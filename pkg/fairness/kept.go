@@ -61,7 +61,10 @@ func (k *Kept) Validate() error {
 
 // Kept returns all histories with usage, as of now, in the order of queues and names.
 func (eng *Engine) Kept(now time.Time) []Kept {
-	list := slices.Clone(eng.former)
+	var list []Kept
+	for _, former := range eng.former {
+		list = append(list, former...)
+	}
 	for _, l := range eng.order {
 		for _, m := range l.members {
 			if k := m.kept(max(eng.now, now.UnixMilli())); k.Mantissa != 0 {
@@ -84,7 +87,9 @@ func (m *member) kept(ms int64) Kept {
 
 // Restore takes the histories that a former process has kept. Requires: nothing was submitted yet, and each is valid.
 func (eng *Engine) Restore(list []Kept) {
-	eng.former = append(eng.former, list...)
+	for _, k := range list {
+		eng.former[k.Queue] = append(eng.former[k.Queue], k)
+	}
 	for _, l := range eng.order {
 		eng.restoreFormer(l)
 	}
@@ -93,12 +98,9 @@ func (eng *Engine) Restore(list []Kept) {
 
 // restoreFormer gives a level its former histories. What the level has itself goes before.
 func (eng *Engine) restoreFormer(l *level) {
-	eng.former = slices.DeleteFunc(eng.former, func(k Kept) bool {
-		if k.Queue != l.path {
-			return false
-		}
+	for _, k := range eng.former[l.path] {
 		if k.Kind != l.kind() {
-			return true
+			continue
 		}
 		m := l.member(k.Name)
 		if m.unused() {
@@ -109,8 +111,8 @@ func (eng *Engine) restoreFormer(l *level) {
 			}
 			m.history = h
 		}
-		return true
-	})
+	}
+	delete(eng.former, l.path)
 }
 
 // What is forgotten: a member that is gone, when its usage has fallen to a millionth of what the whole cluster has for

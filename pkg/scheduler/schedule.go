@@ -89,7 +89,7 @@ func (c *Core) beginRun(now time.Time) {
 func (c *Core) endRun(now time.Time) {
 	c.finishStep(now)
 	c.routine = c.preemption.Idle() && c.gangs.Idle() && c.reservations.Idle() && !c.drainWaits && !c.retryDue() &&
-		!c.quotas.Stale() && c.part.BeginRoutine()
+		!c.quotas.Stale() && !c.fairness.Stale() && c.part.BeginRoutine()
 	c.routineUntil = time.Time{}
 }
 
