@@ -61,22 +61,25 @@ func TestSlowDisk_EndsTheSession(t *testing.T) {
 		disk := &testDisk{blocked: make(chan struct{})}
 		seed := rand.Uint64N(1 << 40)
 		t.Logf("seed %d", seed)
-		s := randomrun.RandomRun(seed, 400)
-		store := openStore(t,
-			recording.Options{Dir: dir, Now: time.Now, Buffer: 14_000, Create: disk.create, OnFailure: said.add})
-		r := recordedCore(store, "default", s)
-		const slow, reset = 300, 330
+		const steps, lost, after = 3000, 30, 70
+		s := randomrun.RandomRun(seed, steps)
 		removeResets(s)
-		s.Steps[reset] = randomrun.Step{Command: scheduler.ResetPartition{}}
-		for i, b := range s.Steps {
-			if i == slow {
+		store := openStore(t, // every step fits the buffer, and all of them together do not
+			recording.Options{Dir: dir, Now: time.Now, Buffer: 20_000, Create: disk.create, OnFailure: said.add})
+		r := recordedCore(store, "default", s)
+		reset := steps // until the session has ended
+		for i := 0; i < len(s.Steps); i++ {
+			if reset == steps && store.Ended("default") != nil {
 				assert.ErrorIs(t, store.Ended("default"), recording.ErrBufferFull)
+				reset = i + lost
+				s.Steps = s.Steps[:reset+after]
+				s.Steps[reset] = randomrun.Step{Command: scheduler.ResetPartition{}}
 				close(disk.blocked)
 				synctest.Wait() // what waits is written
 			}
-			r.step(b)
+			r.step(s.Steps[i])
 			r.recorder.Flush()
-			if i == 0 || i >= slow {
+			if i == 0 || reset < steps {
 				synctest.Wait() // first the writer waits for the disk, later it keeps up
 			}
 		}
@@ -86,7 +89,7 @@ func TestSlowDisk_EndsTheSession(t *testing.T) {
 		assert.Equal(t, len(sessions), 2)
 		assert.Equal(t, sessions[0].incomplete, recording.ErrBufferFull.Error())
 		dropped := reset - len(sessions[0].steps)
-		assert.Assert(t, dropped >= reset-slow && len(sessions[0].steps) > 0, "%d", dropped)
+		assert.Assert(t, dropped >= lost && len(sessions[0].steps) > 0, "%d", dropped)
 		assert.Equal(t, store.LostSteps("default"), uint64(dropped))
 		assert.Equal(t, sessions[1].incomplete, "")
 		assert.Equal(t, len(sessions[1].steps), len(s.Steps)-reset)
