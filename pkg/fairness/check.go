@@ -22,11 +22,11 @@ func (eng *Engine) Check() error {
 		running := 0
 		runs += len(l.running)
 		for name, m := range l.members {
-			if m.history.Held > 0 {
+			if m.index >= 0 {
 				running++
 			}
 			switch {
-			case name != m.name || m.level != l || (m.history.Held > 0) != (m.index >= 0 && l.running[m.index] == m):
+			case name != m.name || m.level != l || m.history.Held > 0 && m.index < 0 || m.index >= 0 && l.running[m.index] != m:
 				return fmt.Errorf("fairness: %s of %s is listed wrongly", name, l.path)
 			case !eng.repriced && m.history.Held != eng.held(m):
 				return fmt.Errorf("fairness: %s of %s holds %d instead of %d", name, l.path, m.history.Held, eng.held(m))
@@ -40,11 +40,11 @@ func (eng *Engine) Check() error {
 			}
 		}
 		if running != len(l.running) {
-			return fmt.Errorf("fairness: %d members of %s hold something, and %d are listed", running, l.path, len(l.running))
+			return fmt.Errorf("fairness: %d members of %s run, and %d are listed", running, l.path, len(l.running))
 		}
 	}
 	if runs != eng.runs {
-		return fmt.Errorf("fairness: %d members hold something, and %d are counted", runs, eng.runs)
+		return fmt.Errorf("fairness: %d members run, and %d are counted", runs, eng.runs)
 	}
 	return nil
 }

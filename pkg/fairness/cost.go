@@ -12,27 +12,39 @@ import (
 // whole is the cost of all that the cluster has.
 const whole = 1 << 32
 
-// prices says what an amount costs: its part of the cluster, over all resources by weight, or the dominant share.
+// prices says what an amount costs: its part of the cluster, over all resources by weight, or the dominant share. The
+// capacity and the weights are kept by name, because the index of a resource may be given to another one.
 type prices struct {
-	capacity resources.Vector
-	weights  []uint64 // in thousandths, by resource; a missing one is 0. nil: the dominant share counts
-	sum      uint64   // of all weights, also of resources without an index
+	amounts    resources.Amounts // the capacity
+	configured []policies.Weight
+
+	capacity resources.Vector // amounts, by index
+	weights  resources.Vector // in thousandths; a missing one is 0
+	sum      uint64           // of all weights, also of resources without an index; 0: the dominant share counts
 }
 
 // pricesOf returns the prices in a partition as it is (FAI-2).
 func pricesOf(p *objects.Partition) prices {
-	x := prices{capacity: append(resources.Vector(nil), p.Capacity()...)}
-	for _, w := range p.Config().FairnessWeights {
-		n := thousandths(w)
-		x.sum += n
-		if k, known := objects.ResourceIndex(p, w.Resource); known {
-			for int(k) >= len(x.weights) {
-				x.weights = append(x.weights, 0)
-			}
-			x.weights[k] = n
+	x := prices{amounts: p.Amounts(p.Capacity()), configured: p.Config().FairnessWeights}
+	x.index(p)
+	return x
+}
+
+// index finds the indexes that resources have now.
+func (x *prices) index(p *objects.Partition) {
+	x.capacity, x.weights, x.sum = make(resources.Vector, p.ResourceCount()), make(resources.Vector, p.ResourceCount()), 0
+	for name, n := range x.amounts.All() {
+		if k, known := objects.ResourceIndex(p, name); known {
+			x.capacity[k] = n
 		}
 	}
-	return x
+	for _, w := range x.configured {
+		n := thousandths(w)
+		x.sum += n
+		if k, known := objects.ResourceIndex(p, w.Resource); known && x.capacity[k] > 0 {
+			x.weights[k] = resources.Quantity(n)
+		}
+	}
 }
 
 // thousandths returns a weight, which is from 0.001 to 1000. The conversion keeps compilers from fusing the operations.
@@ -53,8 +65,8 @@ func (x *prices) of(v resources.Vector) (cost uint64) {
 		switch {
 		case x.sum == 0:
 			cost = max(cost, part)
-		case k < len(x.weights):
-			cost += part * x.weights[k] / x.sum
+		default:
+			cost += part * uint64(x.weights.At(resources.Index(k))) / x.sum
 		}
 	}
 	return min(cost, decay.MaxHeld)

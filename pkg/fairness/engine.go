@@ -29,7 +29,7 @@ type Engine struct {
 	levels map[objects.QueuePath]*level
 	order  []*level // in the order in which they began
 	tickAt int64    // when the first of them begins a tick, or has keys left to compute
-	runs   int      // members that hold something
+	runs   int      // members that are listed as running
 	queues map[*objects.Queue]*member
 	apps   map[*objects.Application]*member
 	former map[objects.QueuePath][]Kept // of queues that do not exist yet
@@ -53,14 +53,15 @@ func New(p *objects.Partition) *Engine {
 }
 
 // Reset starts again with another partition: the RM has re-registered, and submits everything once more. The histories
-// stay.
+// stay. Until the next decision nothing costs anything: a replay that begins here has the same.
 func (eng *Engine) Reset(p *objects.Partition) {
 	kept := map[objects.QueuePath][]Kept{}
 	for _, k := range eng.Kept(time.UnixMilli(eng.now)) {
 		kept[k.Queue] = append(kept[k.Queue], k)
 	}
 	*eng = Engine{part: p, now: eng.now, levels: map[objects.QueuePath]*level{}, queues: map[*objects.Queue]*member{},
-		apps: map[*objects.Application]*member{}, former: kept, changed: true, tickAt: math.MaxInt64}
+		apps: map[*objects.Application]*member{}, former: kept, changed: true, tickAt: math.MaxInt64,
+		repriced: true}
 	objects.Attach(p, eng)
 	for q := range objects.EachQueue(p) {
 		if q.OverTime() {
@@ -85,9 +86,11 @@ func (eng *Engine) On(c *objects.Change) {
 			q.Parent() != nil && q.Parent().OverTime() {
 			eng.configured, eng.changed = append(eng.configured, c.Queue), true
 		}
-		eng.reprice()
-	case objects.QuotasChanged, objects.CapacityChanged, objects.ConfigurationChanged, objects.ResourceAdded:
-		eng.reprice()
+		eng.repriced = true
+	case objects.ResourceAdded:
+		eng.prices.index(eng.part)
+	case objects.QuotasChanged, objects.CapacityChanged, objects.ConfigurationChanged:
+		eng.repriced = true
 	case objects.ApplicationMoved: // what it has was posted in its new leaf
 		if m := eng.apps[c.App]; m != nil && m.level.queue != c.App.Queue() {
 			eng.leave(c.App)
@@ -98,13 +101,6 @@ func (eng *Engine) On(c *objects.Change) {
 		if len(eng.levels) > 0 {
 			eng.onAllocation(c.Kind, c.Ask.Application())
 		}
-	}
-}
-
-// reprice has the costs of all that is held computed again.
-func (eng *Engine) reprice() {
-	if len(eng.levels) > 0 {
-		eng.repriced = true
 	}
 }
 
@@ -226,7 +222,7 @@ func (eng *Engine) leave(a *objects.Application) {
 	eng.hold(m, eng.held(m))
 	eng.noteUser(m)
 	if len(m.apps) == 0 && m.level.by == policies.FairByApplication {
-		delete(m.level.members, m.name)
+		eng.remove(m)
 	}
 	m.active = m.active && (m.history.Held > 0 || m.pending())
 }
@@ -259,6 +255,9 @@ func (eng *Engine) Tick(now time.Time) {
 			m := l.running[l.rekey]
 			m.history.Advance(l.clock, eng.now)
 			eng.reindex(m)
+			if m.history.Held == 0 {
+				eng.stopped(m)
+			}
 			left -= len(m.apps)
 		}
 		eng.tickAt = min(eng.tickAt, (l.tick+1)*l.clock.Tick)

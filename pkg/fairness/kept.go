@@ -131,6 +131,8 @@ func (eng *Engine) forget(l *level) {
 		if m.active || m.history.Held > 0 || len(m.apps) > 0 || m.queue != nil && eng.exists(m.queue) {
 			continue
 		}
+		delete(eng.queues, m.queue)
+		m.queue = nil // the memory of the removed queue
 		if m.history.Through(l.clock, l.tick).Compare(most) < 0 {
 			eng.remove(m)
 		} else {
@@ -151,6 +153,9 @@ func (eng *Engine) exists(q *objects.Queue) bool {
 }
 
 func (eng *Engine) remove(m *member) {
+	if m.index >= 0 {
+		eng.stopped(m)
+	}
 	delete(m.level.members, m.name)
 	delete(eng.queues, m.queue)
 }

@@ -19,7 +19,7 @@ type level struct {
 	tick     int64        // of the keys
 	factor   decay.Number // of what is held, in a key
 	members  map[string]*member
-	running  []*member // those that hold something
+	running  []*member // those that hold something, or did in the tick of the keys
 	rekey    int       // so many of running have a key of a former tick
 }
 
@@ -101,22 +101,24 @@ func (m *member) unused() bool {
 	return m.history.Past.IsZero() && m.history.Partial == 0 && m.history.Held == 0
 }
 
-// hold records that m holds something of another cost from now on.
+// hold records that m holds something of another cost from now on. What it has used in the tick of now is in its key
+// from the next tick on, so it is listed as running until then.
 func (eng *Engine) hold(m *member, cost uint64) {
 	m.history.Hold(m.level.clock, eng.now, cost)
-	l, runs := m.level, m.history.Held > 0
-	switch {
-	case runs && m.index < 0:
-		m.index = len(l.running)
-		l.running = append(l.running, m)
+	if m.history.Held > 0 && m.index < 0 {
+		m.index = len(m.level.running)
+		m.level.running = append(m.level.running, m)
 		eng.runs++
-	case !runs && m.index >= 0:
-		last := len(l.running) - 1
-		l.running[m.index] = l.running[last]
-		l.running[m.index].index = m.index
-		l.running[last], l.running, m.index = nil, l.running[:last], -1
-		eng.runs--
 	}
+}
+
+// stopped takes m, which holds nothing, from those that run.
+func (eng *Engine) stopped(m *member) {
+	l, last := m.level, len(m.level.running)-1
+	l.running[m.index] = l.running[last]
+	l.running[m.index].index = m.index
+	l.running[last], l.running, m.index = nil, l.running[:last], -1
+	eng.runs--
 }
 
 // held returns the cost of what m holds. Placeholders count for nothing in a leaf, so that a gang that has begun to be

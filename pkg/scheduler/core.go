@@ -193,6 +193,7 @@ func (c *Core) Partition() *objects.Partition { return c.part }
 // serveDeadlines does what is due at now: applications complete and are dropped (APP-10, APP-12), placeholder
 // timeouts and back-offs end, asks that the RM refused are evaluated again, and waiting states are due.
 func (c *Core) serveDeadlines(now time.Time) {
+	c.fairness.Advance(now)  // what ends here ends now
 	c.serveGangTimeouts(now) // first: what they end may complete, or leave the history, at once
 	for _, x := range c.part.Expire(now) {
 		c.emit(Released{x.Key(), x.Ask().App, TimedOut,

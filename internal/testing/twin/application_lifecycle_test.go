@@ -140,6 +140,7 @@ func (t *Twin) recordRejected(c scheduler.AddApplication) {
 
 // runTimers applies what is due.
 func (t *Twin) runTimers() {
+	defer t.forgetTinyUsage()
 	defer t.age()
 	t.serveWaitingDeadline()
 	t.runGangTimers()

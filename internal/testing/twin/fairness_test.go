@@ -8,6 +8,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/decay"
 	"github.com/canopy-scheduler/canopy/pkg/fairness"
+	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
@@ -19,7 +20,7 @@ import (
 type usageLevel struct {
 	kind     fairness.Kind
 	halfLife int64 // milliseconds
-	tick     int64
+	tick     int64 // of the last look at what can be forgotten
 	members  map[string]*usageMember
 }
 
@@ -110,6 +111,7 @@ func (t *Twin) followUsage() {
 		begins := l == nil
 		if begins {
 			l = &usageLevel{kind: kind, halfLife: halfLife, members: map[string]*usageMember{}}
+			l.tick = l.clock().At(ms)
 			t.usage[q.path] = l
 		}
 		if was := l.clock(); l.halfLife != halfLife {
@@ -118,8 +120,8 @@ func (t *Twin) followUsage() {
 				m.Advance(was, ms)
 				m.Rescale(was, l.clock())
 			}
+			l.tick = l.clock().At(ms)
 		}
-		l.tick = l.clock().At(ms)
 		held, pending := t.usageMembers(c, q, kind)
 		for name := range held {
 			if l.members[name] == nil {
@@ -207,6 +209,7 @@ func (t *Twin) usageWeight(q *queue, name string) decay.Number {
 
 // forgetUsage ends what the RM has: it registers again. The histories stay, also those of applications.
 func (t *Twin) forgetUsage() {
+	defer func() { t.prices = resources.Amounts{} }() // until the next decision
 	for _, l := range t.usage {
 		for name, m := range l.members {
 			l.members[name] = &usageMember{History: decay.History{Past: m.Rest(l.clock(), t.now.UnixMilli())}}
@@ -220,6 +223,7 @@ func (t *Twin) restoreUsage(list []fairness.Kept) {
 		l := t.usage[k.Queue]
 		if l == nil {
 			l = &usageLevel{kind: k.Kind, halfLife: k.HalfLife, members: map[string]*usageMember{}}
+			l.tick = l.clock().At(t.now.UnixMilli())
 			t.usage[k.Queue] = l
 		}
 		if l.kind != k.Kind || l.members[k.Name] != nil {
@@ -231,6 +235,22 @@ func (t *Twin) restoreUsage(list []fairness.Kept) {
 			m.Rescale(was, l.clock())
 		}
 		l.members[k.Name] = m
+	}
+}
+
+// forgetTinyUsage forgets, when a half-life is over, what is gone and has fallen to a millionth of the cluster for a
+// half-life (FAI-7).
+func (t *Twin) forgetTinyUsage() {
+	t.followUsage()
+	for _, l := range t.usage {
+		tick := l.clock().At(t.now.UnixMilli())
+		tiny := decay.Of(uint64(l.halfLife)).Times(decay.Of(1 << 32 >> 20)).Times(decay.Growth(l.tick))
+		for name, m := range l.members {
+			if tick/decay.PerHalfLife > l.tick/decay.PerHalfLife && !m.there && m.Through(l.clock(), l.tick).Compare(tiny) < 0 {
+				delete(l.members, name)
+			}
+		}
+		l.tick = max(l.tick, tick)
 	}
 }
 
@@ -272,4 +292,27 @@ func (t *Twin) usageDifference(list []fairness.Kept) string {
 		return fmt.Sprintf("usage over time: the core also has %+v", list[len(want):])
 	}
 	return ""
+}
+
+// usageKeyDifference compares the keys by which what is pending is ordered by usage over time, when nothing is left to
+// decide; empty: they agree.
+func (t *Twin) usageKeyDifference(p *objects.Partition) (difference string) {
+	t.eachQueue(t.root, func(q *queue) {
+		is, known := p.Queue(q.path)
+		if _, ordered := overTime(q); !ordered || !known {
+			return
+		}
+		for c := range is.OrderedChildren() {
+			if got, want := c.OrderKey().Usage, t.usageKey(q, c.Name()); got != want {
+				difference = fmt.Sprintf("queue %s has the key %v, and in the twin %v", c.Path(), got, want)
+			}
+		}
+		c := t.total()
+		for a := range is.OrderedApplications() {
+			if got, want := a.OrderKey().Usage, t.appKey(c, t.app(a.ID())).Usage; got != want {
+				difference = fmt.Sprintf("application %s has the key %v, and in the twin %v", a.ID(), got, want)
+			}
+		}
+	})
+	return difference
 }

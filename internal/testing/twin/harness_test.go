@@ -1,6 +1,7 @@
 package twin
 
 import (
+	"cmp"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -67,7 +68,7 @@ func (p *harness) execute(step randomrun.Step) (f *Failure) {
 		f.Problem = p.checkState(step)
 	}
 	if f.Problem == "" && step.Command == nil && !more && !p.twin.rmNotListening {
-		f.Problem = p.checkExplanations()
+		f.Problem = cmp.Or(p.twin.usageKeyDifference(p.core.Partition()), p.checkExplanations())
 	}
 	return f
 }

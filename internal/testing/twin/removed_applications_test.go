@@ -45,6 +45,7 @@ func TestPartition_RemovedApplicationsLeaveNoState(t *testing.T) {
 			c.ForgetSnapshots()
 			followNodes(c, now)
 			c.Refresh()
+			c.Schedule(now, 1) // prices of usage over time are those of the last decision
 		}
 		got, want := partitionText(used.Partition()), partitionText(fresh.Partition())
 		if got != want {
@@ -121,6 +122,9 @@ var ignoredFields = map[string]bool{
 // that never had it share it or have none.
 var rareFields = map[string]bool{"Node.extra": true, "Application.extra": true, "Queue.releases": true}
 
+// immutableTypes are those of values of which it says nothing who shares them: they are compared wherever they are.
+var immutableTypes = map[string]bool{"percents": true, "ChildTemplate": true}
+
 // partitionText is everything in a partition, as text. Vectors have the names of resources, and indexes
 // only their members: the division into blocks depends on history.
 func partitionText(p *objects.Partition) string {
@@ -161,9 +165,10 @@ func (d *dump) value(path string, v reflect.Value) {
 		d.line(path, "none") // the priority without an ask may be that of the last one
 		return
 	case name == "limitEntry":
-		kind := make(resources.Vector, v.FieldByName("index").Int()+1)
-		kind[len(kind)-1] = 1
-		d.line(path, fmt.Sprint(d.p.Amounts(kind), v.FieldByName("n")))
+		d.line(path, fmt.Sprint(d.resource(v.FieldByName("index").Int()), v.FieldByName("n")))
+		return
+	case v.Type() == reflect.TypeFor[resources.Index]():
+		d.line(path, d.resource(v.Int()))
 		return
 	}
 	switch v.Kind() {
@@ -233,7 +238,7 @@ func (d *dump) pointer(path string, v reflect.Value) {
 		d.line(path, nil)
 		return
 	}
-	if v.Kind() == reflect.Pointer {
+	if v.Kind() == reflect.Pointer && !immutableTypes[v.Type().Elem().Name()] {
 		if n, again := d.seen[v.Pointer()]; again {
 			d.line(path, fmt.Sprint("#", n))
 			return
@@ -243,14 +248,19 @@ func (d *dump) pointer(path string, v reflect.Value) {
 	d.value(path, v.Elem())
 }
 
+// resource returns one of the resource of an index, by its name.
+func (d *dump) resource(index int64) resources.Amounts {
+	kind := make(resources.Vector, index+1)
+	kind[index] = 1
+	return d.p.Amounts(kind)
+}
+
 // vectorText returns a vector by names, without zeros and unmeasured types.
 func (d *dump) vectorText(v reflect.Value) string {
 	var out []string
 	for i := range v.Len() {
 		if n := v.Index(i).Int(); n != 0 && n != int64(resources.Unmeasured) {
-			kind := make(resources.Vector, i+1)
-			kind[i] = 1
-			out = append(out, fmt.Sprint(d.p.Amounts(kind), n))
+			out = append(out, fmt.Sprint(d.resource(int64(i)), n))
 		}
 	}
 	slices.Sort(out)
