@@ -7,11 +7,8 @@
 package overtime
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"maps"
 	"time"
 
 	"github.com/canopy-scheduler/canopy/internal/server/kept"
@@ -28,70 +25,40 @@ const Interval = 30 * time.Second
 
 // Store keeps the histories by partition. Its methods must not be called concurrently, but First.
 type Store struct {
-	kept  kept.Text
-	now   map[string][]fairness.Kept // by partition
-	first map[string][]fairness.Kept // of the former process
-	text  []byte                     // of now; nil: it is not known what is there
-}
-
-// content is the JSON of a text.
-type content struct {
-	Format     string                     `json:"format"`
-	Partitions map[string][]fairness.Kept `json:"partitions"`
+	kept *kept.Partitions[[]fairness.Kept]
 }
 
 // New returns the Store of a text, which an earlier one has written. The error is of a text that is damaged, or of a
 // later version.
 func New(t kept.Text) (*Store, error) {
-	first := content{Format: format}
-	if err := t.Read(&first); err != nil {
+	p, err := kept.NewPartitions[[]fairness.Kept](t, format)
+	if err != nil {
 		return nil, err
 	}
-	if first.Format != format {
-		return nil, fmt.Errorf("%s has the format %q, and this version reads %q", t.Name, first.Format, format)
-	}
-	for partition, list := range first.Partitions {
+	for partition, list := range p.Former {
 		for i := range list {
 			if err := list[i].Validate(); err != nil {
 				return nil, fmt.Errorf("%s is damaged: partition %s: %w", t.Name, partition, err)
 			}
 		}
 	}
-	st := &Store{kept: t, now: map[string][]fairness.Kept{}, first: first.Partitions}
-	maps.Copy(st.now, first.Partitions)
-	var err error
-	st.text, err = st.encode()
-	return st, err
+	return &Store{p}, nil
 }
-
-func (st *Store) encode() ([]byte, error) { return json.Marshal(content{format, st.now}) }
 
 // First returns the commands with which a partition begins; nil: none. It is safe for concurrent use. st may be nil.
 func (st *Store) First(partition string) []scheduler.Command {
-	if st == nil || len(st.first[partition]) == 0 {
+	if st == nil || len(st.kept.Former[partition]) == 0 {
 		return nil
 	}
-	return []scheduler.Command{scheduler.RestoreUsage{Usage: st.first[partition]}}
+	return []scheduler.Command{scheduler.RestoreUsage{Usage: st.kept.Former[partition]}}
 }
 
 // Run keeps the histories of all partitions until ctx ends, and then a last time within timeout. failed is called with
 // each error. A partition that does not answer, or is gone, keeps what the Store has.
 func (st *Store) Run(ctx context.Context, timeout time.Duration, c *loop.Cluster, now func() time.Time,
 	failed func(error)) {
-	ticker := time.NewTicker(Interval)
-	defer ticker.Stop()
-	for ctx.Err() == nil {
-		reading, cancel := ctx, context.CancelFunc(func() {})
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			reading, cancel = context.WithTimeout(context.WithoutCancel(ctx), timeout)
-		}
-		if err := st.keep(read(reading, c, now())); err != nil {
-			failed(err)
-		}
-		cancel()
-	}
+	read := func(ctx context.Context) map[string][]fairness.Kept { return read(ctx, c, now()) }
+	st.kept.Run(ctx, Interval, timeout, read, func(list []fairness.Kept) bool { return len(list) == 0 }, failed)
 }
 
 // read returns the histories of the partitions that answer.
@@ -109,30 +76,10 @@ func read(ctx context.Context, c *loop.Cluster, now time.Time) map[string][]fair
 	return all
 }
 
-// keep replaces the histories of some partitions, and writes the text if that changes it.
-func (st *Store) keep(of map[string][]fairness.Kept) error {
-	for name, list := range of {
-		st.now[name] = list
-		if len(list) == 0 {
-			delete(st.now, name)
-		}
-	}
-	text, err := st.encode()
-	if err != nil || bytes.Equal(text, st.text) {
-		return err
-	}
-	st.text = nil // after an error either text may be there
-	if err := st.kept.Write(text); err != nil {
-		return err
-	}
-	st.text = text
-	return nil
-}
-
 // Close ends the use of the store. st may be nil.
 func (st *Store) Close() error {
 	if st == nil {
 		return nil
 	}
-	return st.kept.End()
+	return st.kept.Close()
 }

@@ -8,10 +8,7 @@
 package runstarts
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -36,47 +33,26 @@ const formerKept = time.Hour
 
 // Store keeps the starts by partition. Its methods must not be called concurrently, but First.
 type Store struct {
-	kept   kept.Text
-	now    map[string]starts // by partition
-	text   []byte            // of now; nil: it is not known what is there
-	former map[string]starts // of the former process
-	until  time.Time         // until when former is kept, too
+	kept  *kept.Partitions[starts]
+	until time.Time // until when the starts of the former process are kept, too
 }
 
 type starts = map[objects.AllocationKey]objects.Timestamp
 
-// content is the JSON of a text.
-type content struct {
-	Format     string            `json:"format"`
-	Partitions map[string]starts `json:"partitions"` // nanoseconds since 1970
-}
-
 // New returns the Store of a text, which an earlier one has written. The error is of a text that is damaged.
 func New(t kept.Text, now time.Time) (*Store, error) {
-	first := content{Format: format}
-	if err := t.Read(&first); err != nil {
-		return nil, err
-	}
-	if first.Format != format {
-		return nil, fmt.Errorf("%s has the format %q, and this version reads %q", t.Name, first.Format, format)
-	}
-	st := &Store{kept: t, now: map[string]starts{}, former: first.Partitions, until: now.Add(formerKept)}
-	maps.Copy(st.now, first.Partitions)
-	var err error
-	st.text, err = st.encode()
-	return st, err
+	p, err := kept.NewPartitions[starts](t, format)
+	return &Store{p, now.Add(formerKept)}, err
 }
-
-func (st *Store) encode() ([]byte, error) { return json.Marshal(content{format, st.now}) }
 
 // First returns the commands with which a partition begins; nil: none. It is safe for concurrent use. st may be nil.
 func (st *Store) First(partition string) []scheduler.Command {
-	if st == nil || len(st.former[partition]) == 0 {
+	if st == nil || len(st.kept.Former[partition]) == 0 {
 		return nil
 	}
 	var list []runtimes.Start
-	for _, key := range slices.Sorted(maps.Keys(st.former[partition])) {
-		list = append(list, runtimes.Start{Key: key, At: st.former[partition][key]})
+	for _, key := range slices.Sorted(maps.Keys(st.kept.Former[partition])) {
+		list = append(list, runtimes.Start{Key: key, At: st.kept.Former[partition][key]})
 	}
 	return []scheduler.Command{scheduler.RestoreStarts{Starts: list}}
 }
@@ -85,20 +61,19 @@ func (st *Store) First(partition string) []scheduler.Command {
 // each error. A partition that does not answer, or is gone, keeps what the Store has.
 func (st *Store) Run(ctx context.Context, timeout time.Duration, c *loop.Cluster, now func() time.Time,
 	failed func(error)) {
-	ticker := time.NewTicker(Interval)
-	defer ticker.Stop()
-	for ctx.Err() == nil {
-		reading, cancel := ctx, context.CancelFunc(func() {})
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			reading, cancel = context.WithTimeout(context.WithoutCancel(ctx), timeout)
+	read := func(ctx context.Context) map[string]starts { return st.withFormer(read(ctx, c), now()) }
+	st.kept.Run(ctx, Interval, timeout, read, func(s starts) bool { return len(s) == 0 }, failed)
+}
+
+// withFormer adds the starts of the former process for as long as they are kept.
+func (st *Store) withFormer(of map[string]starts, now time.Time) map[string]starts {
+	for name, known := range of {
+		if former := st.kept.Former[name]; now.Before(st.until) && len(former) > 0 {
+			of[name] = maps.Clone(former)
+			maps.Copy(of[name], known)
 		}
-		if err := st.keep(read(reading, c), now()); err != nil {
-			failed(err)
-		}
-		cancel()
 	}
+	return of
 }
 
 // read returns the starts of the partitions that answer.
@@ -135,35 +110,10 @@ func startsOf(snap *scheduler.Snapshot) starts {
 	return all
 }
 
-// keep replaces the starts of some partitions, and writes the text if that changes it.
-func (st *Store) keep(of map[string]starts, now time.Time) error {
-	for name, s := range of {
-		if former := st.former[name]; now.Before(st.until) && len(former) > 0 {
-			known := s
-			s = maps.Clone(former)
-			maps.Copy(s, known)
-		}
-		st.now[name] = s
-		if len(s) == 0 {
-			delete(st.now, name)
-		}
-	}
-	text, err := st.encode()
-	if err != nil || bytes.Equal(text, st.text) {
-		return err
-	}
-	st.text = nil // after an error either text may be there
-	if err := st.kept.Write(text); err != nil {
-		return err
-	}
-	st.text = text
-	return nil
-}
-
 // Close ends the use of the store. st may be nil.
 func (st *Store) Close() error {
 	if st == nil {
 		return nil
 	}
-	return st.kept.End()
+	return st.kept.Close()
 }

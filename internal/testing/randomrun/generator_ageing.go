@@ -19,7 +19,7 @@ func (s *Run) addAgeing() {
 	if !independentGenerator(fmt.Sprint("ageing ", len(s.Steps), describePartition(s.Partition))).OneIn(ageingRuns) {
 		return
 	}
-	templates := agedTemplates{}
+	templates := agedTemplates{templateCopies[policies.Ageing]{}}
 	templates.ageQueues(&s.Partition.Root, "", 0)
 	for i := range s.Steps {
 		if c, ok := s.Steps[i].Command.(scheduler.UseConfig); ok {
@@ -30,12 +30,30 @@ func (s *Run) addAgeing() {
 	}
 }
 
-// agedTemplates are the copies of child templates: configurations with the same one share its copy.
-type agedTemplates map[agedTemplate]*configs.ChildTemplate
+// templateCopies are copies of child templates with other settings: configurations with the same template and the same
+// settings share the copy.
+type templateCopies[K comparable] map[templateCopy[K]]*configs.ChildTemplate
 
-type agedTemplate struct {
+type templateCopy[K comparable] struct {
 	of *configs.ChildTemplate
-	by policies.Ageing
+	by K
+}
+
+// copyOf returns the copy of a template, which may be nil, that set has given its settings.
+func (t templateCopies[K]) copyOf(of *configs.ChildTemplate, by K,
+	set func(*configs.ChildTemplate)) *configs.ChildTemplate {
+	key := templateCopy[K]{of, by}
+	if of != nil && t[key] == nil {
+		c := *of
+		set(&c)
+		t[key] = &c
+	}
+	return t[key]
+}
+
+// agedTemplates are the copies with ageing.
+type agedTemplates struct {
+	templateCopies[policies.Ageing]
 }
 
 // ageQueues sets the ageing of q, of its child template, and of the queues below it, whose list it copies.
@@ -45,15 +63,7 @@ func (t agedTemplates) ageQueues(q *configs.Queue, path string, version int) {
 	q.Ageing = Pick(g, policies.Ageing{}, policies.Ageing{By: 1, Every: time.Second, UpTo: 3},
 		policies.Ageing{By: 7, Every: 10 * time.Second, UpTo: 100}, policies.Ageing{By: 1 << 30, Every: 3 * time.Second,
 			UpTo: 1<<31 - 1})
-	if q.ChildTemplate != nil {
-		key := agedTemplate{q.ChildTemplate, q.Ageing}
-		if t[key] == nil {
-			template := *q.ChildTemplate
-			template.Ageing = q.Ageing
-			t[key] = &template
-		}
-		q.ChildTemplate = t[key]
-	}
+	q.ChildTemplate = t.copyOf(q.ChildTemplate, q.Ageing, func(c *configs.ChildTemplate) { c.Ageing = q.Ageing })
 	q.Children = slices.Clone(q.Children)
 	for i := range q.Children {
 		t.ageQueues(&q.Children[i], path, version)

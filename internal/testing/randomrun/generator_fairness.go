@@ -19,7 +19,7 @@ func (s *Run) addFairness() {
 	if !independentGenerator(fmt.Sprint("fairness ", len(s.Steps), describePartition(s.Partition))).OneIn(fairnessRuns) {
 		return
 	}
-	templates := fairTemplates{}
+	templates := fairTemplates{templateCopies[policies.Fairness]{}}
 	templates.order(&s.Partition, 0)
 	for i := range s.Steps {
 		if c, ok := s.Steps[i].Command.(scheduler.UseConfig); ok {
@@ -30,12 +30,9 @@ func (s *Run) addFairness() {
 	}
 }
 
-// fairTemplates are the copies of child templates: configurations with the same one share its copy.
-type fairTemplates map[fairTemplate]*configs.ChildTemplate
-
-type fairTemplate struct {
-	of *configs.ChildTemplate
-	by policies.Fairness
+// fairTemplates are the copies of child templates with usage over time.
+type fairTemplates struct {
+	templateCopies[policies.Fairness]
 }
 
 // order sets the weights of a configuration, and the properties of its queues. Some configurations have those of the
@@ -59,15 +56,7 @@ func (t fairTemplates) orderQueues(q *configs.Queue, path string, version int) {
 		By:       Pick(g, policies.FairByApplication, policies.FairByUser),
 		Weight:   Pick(g, 0, 2500, 1, policies.ByGuarantee),
 	}
-	if q.ChildTemplate != nil {
-		key := fairTemplate{q.ChildTemplate, q.Fairness}
-		if t[key] == nil {
-			template := *q.ChildTemplate
-			template.Fairness = q.Fairness
-			t[key] = &template
-		}
-		q.ChildTemplate = t[key]
-	}
+	q.ChildTemplate = t.copyOf(q.ChildTemplate, q.Fairness, func(c *configs.ChildTemplate) { c.Fairness = q.Fairness })
 	q.Children = slices.Clone(q.Children)
 	for i := range q.Children {
 		t.orderQueues(&q.Children[i], path, version)
