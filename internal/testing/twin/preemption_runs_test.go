@@ -44,7 +44,7 @@ func preemptingRun(t *testing.T, seed uint64) randomrun.Run {
 			User: security.User{Name: "u"}})
 	}
 	var asks []*objects.Ask
-	for len(s.Steps) < stepsPerRun {
+	for len(s.Steps) < 3*stepsPerRun/2 { // what is about young victims is rare
 		after := time.Duration(s.IntN(3)) * 700 * time.Millisecond
 		switch x := s.IntN(40); {
 		case x < 14:

@@ -16,8 +16,9 @@ import (
 // TestReload_RoundTripLeavesNoState executes a run on two Cores. One of them sometimes reloads another
 // configuration and the first again, which must have no effect on its state or its later decisions.
 // There is no such round trip while a queue drains, because its settings under the other configuration
-// are kept, or while a queue exceeds its max, because its delay would start anew. After a reload all
-// applications are evaluated, so the waiting asks of one evaluation may be in another order (ASK-63).
+// are kept, or while a queue exceeds its max or an allocation its bound, because the delay or the grace
+// would start anew (QUO-48, RUN-6). After a reload all applications are evaluated, so the waiting asks of
+// one evaluation may be in another order (ASK-63).
 func TestReload_RoundTripLeavesNoState(t *testing.T) {
 	runs, trips := uint64(testscale.Runs(150)), 0
 	first := envNumber(t, "CANOPY_TWIN_SEED", 1)
@@ -57,7 +58,7 @@ func roundTrip(t *testing.T, s randomrun.Run) (trips int) {
 		}
 		assert.Equal(t, effectsText(followNodes(reference, now)), effectsText(followNodes(reloaded, now)))
 		before := reloaded.Snapshot(now)
-		if drains || anyDraining(before.Root) || anyAboveMax(before.Root) || !gen.OneIn(3) {
+		if drains || anyDraining(before.Root) || anyAboveMax(before.Root) || anyBeyondBound(before) || !gen.OneIn(3) {
 			continue
 		}
 		// A command without an effect, for the deadline of the waiting states: any command sets it.
@@ -97,6 +98,18 @@ func anyDraining(q *scheduler.QueueView) bool {
 		}
 	}
 	return q.Draining
+}
+
+// anyBeyondBound reports whether an allocation runs for longer than its bound, and is in its grace.
+func anyBeyondBound(s *scheduler.Snapshot) bool {
+	for n := range s.Nodes.All() {
+		for x := range n.Allocations.All() {
+			if until := x.Run.RunsUntil; !until.IsZero() && !s.At.Before(until.Time()) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // anyAboveMax reports whether q, or a queue below it, exceeds an enforced max.
