@@ -224,7 +224,7 @@ func printEntitlements(t preemptText, e *explanation) {
 			text = "no: " + string(entitlement.NotEntitled)
 		}
 		if entitlement.Queue != "" {
-			text += ", " + string(entitlement.Queue) + guaranteeText(entitlement)
+			text += ", " + string(entitlement.Queue) + entitlementText(entitlement)
 		}
 		if !entitlement.Due.IsZero() {
 			text += ", entitled at " + timeText(entitlement.Due)

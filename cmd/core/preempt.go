@@ -84,7 +84,7 @@ func preemptCommand() *cobra.Command {
 	flags.StringVar(&f.queue, "queue", "",
 		"list only those with an ask or a victim in the queue at this `PATH`, or below it")
 	flags.StringVar(&f.reason, "reason", "",
-		"list only those for this reason: node, guarantee, priority, quota, pressure or operator")
+		"list only those for this reason: node, guarantee, fairshare, priority, quota, pressure or operator")
 	cmdline.IntFlag(flags, &f.limit, "limit", 20, "list so many at most", 1)
 	flags.BoolVar(&f.json, "json", false, "the same as --output json")
 	f.add(flags, defaultREST)

@@ -182,7 +182,7 @@ func TestPreemptCommand_InvalidFlagsAreRejected(t *testing.T) {
 		"--list more" + at:             "more",
 		"--list --partition gpu" + at:  `there is no partition "gpu": it is one of default`,
 		"--list --reason might" +
-			at: `reason "might": it is one of node, guarantee, priority, quota, pressure, operator`,
+			at: `reason "might": it is one of node, guarantee, fairshare, priority, quota, pressure, operator`,
 		"--show 7" + at:                                                 "preemption 7 not found",
 		"--dry-run --ask missing.yaml" + at:                             "--ask: open missing.yaml",
 		"--dry-run --ask ask.yaml" + at:                                 "the ask would be rejected: unknown queue root.x",

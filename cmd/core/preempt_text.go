@@ -100,7 +100,7 @@ func printDryRun(out io.Writer, s *dryRunAnswer) error {
 	for _, r := range s.Entitlements {
 		reason := string(r.NotEntitled)
 		if r.Queue != "" {
-			reason = strings.TrimPrefix(reason+": "+string(r.Queue), ": ") + guaranteeText(r)
+			reason = strings.TrimPrefix(reason+": "+string(r.Queue), ": ") + entitlementText(r)
 		}
 		if !r.Due.IsZero() {
 			reason += ", until " + timeText(r.Due)
@@ -116,9 +116,19 @@ func printDryRun(out io.Writer, s *dryRunAnswer) error {
 	return t.Flush()
 }
 
-// guaranteeText returns the figures of the guarantee that would be exceeded, behind the name of the queue, and what
-// that means for the ask.
-func guaranteeText(r entitlement) (text string) {
+// entitlementText returns the figures of the guarantee that would be exceeded, or of the fair share, behind the name of
+// the queue, and what they mean for the ask.
+func entitlementText(r entitlement) (text string) {
+	if r.Side != "" {
+		text = "; " + r.Side + " is the side of the ask"
+	}
+	for _, s := range r.Shares {
+		amount := func(n resources.Quantity) string { return resources.FormatQuantity(s.Resource, n) }
+		text += fmt.Sprintf("; %s: fair share %s, %s held", s.Resource, amount(s.Share), amount(s.Held))
+	}
+	if r.Side != "" && len(r.Shares) == 0 {
+		text += ", and nothing is contested"
+	}
 	for _, o := range r.Over {
 		amount := func(n resources.Quantity) string { return resources.FormatQuantity(o.Resource, n) }
 		text += fmt.Sprintf("; %s: %s guaranteed, %s used, %s requested", o.Resource, amount(o.Guaranteed), amount(o.Used),

@@ -28,6 +28,7 @@ const (
 	RunTimeDefaultProperty       = "runtime.default"
 	RunTimeMaxProperty           = "runtime.max"
 	RunTimeEnforceProperty       = "runtime.enforce"
+	FairShareProperty            = "preemption.fairshare"
 	MinRuntimeProperty           = "preemption.minruntime"
 	MinRuntimeStrictProperty     = "preemption.minruntime.strict"
 )
@@ -48,6 +49,7 @@ type Settings struct {
 	BudgetPolicy            policies.BudgetPolicy
 	VictimOrder             policies.VictimOrder
 	VictimQoS               policies.VictimQoS
+	FairShare               bool          // what is directly below the queue preempts for its fair share
 	MinRuntimeStrict        bool          // what MinRuntime protects is no victim; false: it is the last one
 	UpdatesLeaves           bool          // dynamic leaves that exist get a changed child template
 	MinRuntime              time.Duration // for which what has begun is protected from preemption; 0: not at all
@@ -125,11 +127,12 @@ var properties = []Property{
 		Sentence: "What is below the queue is ordered by usage over time, which counts for half after so long.",
 		Accepted: "a duration from 5m to 8760h, or off"},
 		func(s *Settings) *time.Duration { return &s.Fairness.HalfLife }, policies.ParseHalfLife),
-	word(Property{Name: FairnessByProperty, Sentence: "Whose usage over time orders the applications of a leaf."},
+	word(Property{Name: FairnessByProperty,
+		Sentence: "Whose usage over time orders the applications of a leaf, and who shares it fairly."},
 		func(s *Settings) *policies.FairnessBy { return &s.Fairness.By }, strings.EqualFold,
 		policies.FairByApplication, policies.FairByUser),
 	scalar(Property{Name: FairnessWeightProperty, Default: "1", Words: []string{"2.5", "guarantee"},
-		Sentence: "How many times as much as a sibling with 1 it may use over time; guarantee: its part of the cluster.",
+		Sentence: "How many times as much as a sibling with 1 it may use; guarantee: its part of the cluster.",
 		Accepted: "a number from 0.001 to 1000000, or guarantee"},
 		func(s *Settings) *policies.FairnessWeight { return &s.Fairness.Weight }, policies.ParseFairnessWeight),
 	word(Property{Name: "preemption.policy", Inherited: policies.PreemptDisabled.String(),
@@ -137,12 +140,19 @@ var properties = []Property{
 		func(s *Settings) *policies.PreemptionPolicy { return &s.PreemptionPolicy },
 		strings.EqualFold, policies.PreemptDefault, policies.PreemptFence, policies.PreemptDisabled),
 	duration(Property{Name: "preemption.delay", Default: "30s", Words: []string{"30s"},
-		Sentence: "How long an ask waits before it preempts by guarantee."},
+		Sentence: "How long an ask waits before it preempts by guarantee or for its fair share."},
 		func(s *Settings) *time.Duration { return &s.PreemptionDelay }),
 	word(Property{Name: "preemption.guarantee", Inherited: AnyValue,
 		Sentence: "In which resources the guarantee entitles: lacking: also if the queue is above it in others."},
 		func(s *Settings) *policies.PreemptionGuarantee { return &s.PreemptionGuarantee }, strings.EqualFold,
 		policies.PreemptionGuaranteeAll, policies.PreemptionGuaranteeLacking),
+	scalar(Property{Name: FairShareProperty, Default: "disabled", Words: []string{"enabled", "disabled"},
+		Sentence: "Whether what is directly below the queue preempts siblings for its fair share.",
+		Accepted: "enabled or disabled"},
+		func(s *Settings) *bool { return &s.FairShare }, func(text string) (enabled, ok bool) {
+			enabled = strings.EqualFold(text, "enabled")
+			return enabled, enabled || strings.EqualFold(text, "disabled")
+		}),
 	word(Property{Name: PriorityPreemptionProperty, Inherited: AnyValue,
 		Sentence: "Where asks of the queue preempt allocations of lower priority."},
 		func(s *Settings) *policies.PriorityPreemption { return &s.PriorityPreemption }, strings.EqualFold,

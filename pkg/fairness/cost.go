@@ -71,3 +71,31 @@ func (x *prices) of(v resources.Vector) (cost uint64) {
 	}
 	return min(cost, decay.MaxHeld)
 }
+
+// Weights are the weights of the queues of a partition as it is (FAI-5).
+type Weights struct {
+	prices prices
+	buffer resources.Vector
+}
+
+// WeightsOf returns the weights in p. They are valid until nodes or weights of resources change.
+func WeightsOf(p *objects.Partition) Weights { return Weights{prices: pricesOf(p)} }
+
+// Millionths returns the weight of q, relative to the default: at least 999.
+func (w *Weights) Millionths(q *objects.Queue) uint64 {
+	if thousandths, ok := q.Fairness().Weight.Thousandths(); ok {
+		return thousandths * 1000
+	}
+	return w.prices.guaranteed(q, &w.buffer) * 1_000_000 / whole
+}
+
+// guaranteed returns the cost of what q is guaranteed, and at least a thousandth of the cluster (FAI-5). buffer is the
+// memory that it uses.
+func (x *prices) guaranteed(q *objects.Queue, buffer *resources.Vector) uint64 {
+	*buffer = (*buffer)[:0]
+	for k := range x.capacity {
+		n, _ := q.Quota().Guaranteed().At(resources.Index(k))
+		*buffer = append(*buffer, n)
+	}
+	return max(x.of(*buffer), whole/1000)
+}

@@ -4,7 +4,6 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/decay"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
-	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
 // level is a queue whose children, applications or users are ordered by usage over time. It stays when the queue is
@@ -74,13 +73,7 @@ func (eng *Engine) weightOf(q *objects.Queue) decay.Number {
 	if ok {
 		return decay.Of(thousandths).Over(decay.Of(1000))
 	}
-	guaranteed := q.Quota().Guaranteed()
-	eng.sum = eng.sum[:0]
-	for k := range eng.prices.capacity {
-		n, _ := guaranteed.At(resources.Index(k))
-		eng.sum = append(eng.sum, n)
-	}
-	return decay.Of(max(eng.prices.of(eng.sum), whole/1000)).Over(decay.Of(whole))
+	return decay.Of(eng.prices.guaranteed(q, &eng.sum)).Over(decay.Of(whole))
 }
 
 // pending reports whether asks of m are pending.

@@ -12,7 +12,8 @@ import (
 // reasonLabels are the labels of the reasons of preemptions. A reason of the core without a label is
 // counted under the last one.
 var reasonLabels = [...]string{
-	victim.ReasonRequiredNode: "node", victim.ReasonGuarantee: "guarantee", victim.ReasonPriority: "priority",
+	victim.ReasonRequiredNode: "node", victim.ReasonGuarantee: "guarantee",
+	victim.ReasonFairShare: "fairshare", victim.ReasonPriority: "priority",
 	victim.ReasonQuota: "quota", victim.ReasonNodePressure: "pressure", victim.ReasonOperator: "operator", "other",
 }
 

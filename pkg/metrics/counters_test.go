@@ -53,7 +53,7 @@ func TestOnEffects_CountsPreemptionEvents(t *testing.T) {
 		before := w.scrapeLines("canopy_preempt")
 		assert.Assert(t, !strings.Contains(before, `"other"`), before)
 		var effects []scheduler.Effect
-		for _, r := range []victim.Reason{0, 1, 2, 3, 4, 5, 200} {
+		for _, r := range []victim.Reason{0, 1, 2, 3, 4, 5, 6, 200} {
 			effects = append(effects, scheduler.Event{Kind: scheduler.EventPreempted, Reason: r},
 				scheduler.Event{Kind: scheduler.EventNominated, Reason: r, Victims: 2},
 				scheduler.Event{Kind: scheduler.EventNominated, Reason: r})
@@ -65,7 +65,8 @@ func TestOnEffects_CountsPreemptionEvents(t *testing.T) {
 			scheduler.Event{Kind: scheduler.EventPreemptionCycle, Cycle: preemption.Cycle{"root.a", "root.b"}},
 			scheduler.Event{Kind: scheduler.EventCoolDownEnded}))
 		after := w.scrapeLines("canopy_preempt")
-		for _, reason := range []string{"node", "guarantee", "priority", "quota", "pressure", "operator", "other"} {
+		for _, reason := range []string{"node", "guarantee", "fairshare", "priority", "quota", "pressure", "operator",
+			"other"} {
 			for _, name := range []string{"preemption_victims_total", "preemptions_total"} {
 				line := fmt.Sprintf("canopy_%s{partition=\"default\",reason=%q} 1\n", name, reason)
 				assert.Assert(t, strings.Contains(after, line), "%s\n%s", line, after)

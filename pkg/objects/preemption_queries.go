@@ -67,7 +67,7 @@ func (q *Queue) updatePolicy(conf *configs.Partition) {
 }
 
 // asksMayPreempt reports whether the configuration lets asks of q preempt: by priority, or by the
-// guarantee of a queue from q up to its preemption fence.
+// guarantee or the fair shares of a queue from q up to its preemption fence.
 func (q *Queue) asksMayPreempt(conf *configs.Partition) bool {
 	if !conf.PreemptionEnabled || conf.PriorityDisabled {
 		return false
@@ -76,7 +76,7 @@ func (q *Queue) asksMayPreempt(conf *configs.Partition) bool {
 		return true
 	}
 	for ; q != nil; q = q.parent {
-		if len(q.quota.Guaranteed()) > 0 {
+		if len(q.quota.Guaranteed()) > 0 || q.conf.FairShare {
 			return true
 		}
 		if q.conf.PreemptionPolicy == policies.PreemptFence {

@@ -115,7 +115,8 @@ func (r *reload) changeSettings(at int, conf *configs.Queue, managed bool) {
 	guaranteeChanged := !q.conf.Guaranteed.Equal(conf.Guaranteed)
 	m.changed = true
 	m.sharesChanged = m.sharesChanged || guaranteeChanged || !q.conf.Max.Equal(conf.Max)
-	if q.conf.Guaranteed.IsEmpty() != conf.Guaranteed.IsEmpty() || q.conf.PreemptionPolicy != conf.PreemptionPolicy {
+	if q.conf.Guaranteed.IsEmpty() != conf.Guaranteed.IsEmpty() || q.conf.PreemptionPolicy != conf.PreemptionPolicy ||
+		q.conf.FairShare != conf.FairShare {
 		r.mayPreemptChanged = append(r.mayPreemptChanged, q)
 	}
 	r.limitsChanged = r.limitsChanged || !configs.SameList(q.conf.Limits, conf.Limits) && hasApplications(q)

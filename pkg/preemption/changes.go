@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/fairshare"
 	"github.com/canopy-scheduler/canopy/pkg/quota"
 )
 
@@ -12,6 +13,7 @@ import (
 // above an enforced max.
 type changes struct {
 	part             *objects.Partition
+	shares           *fairshare.Shares     // of part
 	generation       uint64                // grows when more asks might preempt
 	newPreemptors    []*objects.AskGroup   // since takeNewPreemptors
 	firstAskChanged  []*objects.AskGroup   // whose first ask without a nomination may be another one
@@ -32,8 +34,8 @@ type EndedNomination struct {
 }
 
 // watch returns the changes of p from now on.
-func watch(p *objects.Partition) *changes {
-	c := &changes{part: p}
+func watch(p *objects.Partition, shares *fairshare.Shares) *changes {
+	c := &changes{part: p, shares: shares}
 	objects.Attach(p, c)
 	return c
 }
@@ -92,8 +94,11 @@ func (c *changes) addFirstAskChange(group *objects.AskGroup) {
 
 // askAdded: another ask may be evaluated for the group, and a gang has another size.
 func (c *changes) askAdded(x *objects.Allocation, in objects.GroupPosition) {
-	if in == objects.InsideGroup || in == objects.LastOfGroup && preemptsAsGang(x) {
+	firstOrGang := in == objects.InsideGroup || in == objects.LastOfGroup && preemptsAsGang(x)
+	if firstOrGang || c.shares.Enabled() { // what one side wants changes the shares of all
 		c.generation++
+	}
+	if firstOrGang {
 		c.addFirstAskChange(x.AskGroup())
 	}
 	c.addPreemptor(x.AskGroup())
@@ -108,7 +113,7 @@ func (c *changes) askRemoved(x *objects.Allocation, from *objects.AskGroup) {
 	if left {
 		c.addFirstAskChange(from)
 	}
-	if left || preemptsAsGang(x) {
+	if left || preemptsAsGang(x) || c.shares.Enabled() {
 		c.generation++
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/fairshare"
 	"github.com/canopy-scheduler/canopy/pkg/quota"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
@@ -22,7 +23,7 @@ func TestChanges_PartitionChecksEnforcement(t *testing.T) {
 		leaf.QuotaPreemptionDelay = time.Second
 		p := objects.NewPartition(configs.Partition{Name: "default", QuotaPreemptionEnabled: true, Root: configs.Queue{
 			Name: "root", Parent: true, Children: []configs.Queue{leaf}}})
-		c := watch(p)
+		c := watch(p, fairshare.New(p))
 		q, _ := p.Queue("root.a")
 		amounts := resources.FromMap(map[string]resources.Quantity{"vcore": 5})
 		assert.NilError(t, p.AddNode("n", amounts, nil, true))

@@ -32,13 +32,23 @@ type DryRunAsk struct {
 // NewDryRun begins a dry run with the entitlements of the ask.
 func (eng *Engine) NewDryRun(ask DryRunAsk) *DryRun {
 	s := &DryRun{eng: eng, ask: ask}
-	s.report.Entitlements = EntitlementValues(eng.part, ask.Allocation, ask.EntitledAt)
+	s.report.Entitlements = eng.EntitlementValues(ask.Allocation, ask.EntitledAt)
 	return s
 }
 
-// EntitlementValues returns Entitlements as values, by reason.
-func EntitlementValues(p *objects.Partition, x *objects.Allocation, now time.Time) (out []Entitlement) {
-	for _, entitlement := range Entitlements(p, x, now) {
+// EntitledReasons returns the reasons by which x is entitled to preempt, as the function does.
+func (eng *Engine) EntitledReasons(x *objects.Allocation, now time.Time) (reasons []victim.Reason, due time.Time) {
+	return EntitledReasons(eng.shares, x, now)
+}
+
+// EntitlementValues returns Entitlements as values, by reason, without that of the fair share if no queue shares
+// fairly.
+func (eng *Engine) EntitlementValues(x *objects.Allocation, now time.Time) (out []Entitlement) {
+	p := eng.part
+	for _, entitlement := range Entitlements(eng.shares, x, now) {
+		if entitlement.Reason == victim.ReasonFairShare && !eng.shares.Enabled() {
+			continue
+		}
 		v := Entitlement{Reason: entitlement.Reason, NotEntitled: entitlement.NotEntitled,
 			Due: objects.TimestampOf(entitlement.Due)}
 		if entitlement.Queue != nil {
@@ -47,6 +57,9 @@ func EntitlementValues(p *objects.Partition, x *objects.Allocation, now time.Tim
 		if v.Reason == victim.ReasonGuarantee &&
 			(v.NotEntitled == Entitled || v.NotEntitled == NotEntitledAboveGuarantee) {
 			v.compareGuarantee(p, x, entitlement.Queue)
+		}
+		if entitlement.Side != nil {
+			v.compareShares(p, entitlement.Side)
 		}
 		v.Entitled = v.NotEntitled == Entitled
 		out = append(out, v)
@@ -74,6 +87,18 @@ func (v *Entitlement) compareGuarantee(p *objects.Partition, x *objects.Allocati
 	slices.Sort(v.Lacking)
 }
 
+// compareShares sets what the side of the ask holds, and its fair share, of the resources that count (PRE-129).
+func (v *Entitlement) compareShares(p *objects.Partition, f *victim.FairSide) {
+	v.Side = f.Name
+	for k := range p.Capacity() {
+		k := resources.Index(k)
+		if share, contested := f.Share(k); contested {
+			v.Shares = append(v.Shares, FairShare{p.ResourceName(k), resources.Quantity(share), f.Held.At(k)})
+		}
+	}
+	slices.SortFunc(v.Shares, func(a, b FairShare) int { return strings.Compare(a.Resource, b.Resource) })
+}
+
 // Search searches victims by each reason for which the ask is entitled, until there is a plan, as an evaluation does.
 func (s *DryRun) Search() (plan victim.Plan, found bool) {
 	for _, r := range s.reasons() {
@@ -99,7 +124,7 @@ func (eng *Engine) Searches(x *objects.Allocation, now, entitledAt time.Time) []
 }
 
 func (s *DryRun) reasons() []victim.Reason {
-	reasons, _ := EntitledReasons(s.eng.part, s.ask.Allocation, s.ask.EntitledAt)
+	reasons, _ := EntitledReasons(s.eng.shares, s.ask.Allocation, s.ask.EntitledAt)
 	return reasons
 }
 

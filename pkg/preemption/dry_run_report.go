@@ -32,6 +32,16 @@ type Entitlement struct {
 	Over []OverGuarantee `json:"overGuarantee,omitempty"`
 	// by which the queue would not exceed it: preemption.guarantee: lacking would entitle the ask
 	Lacking []string `json:"lacking,omitempty"`
+	// the child, application or user of the queue that the ask counts for, by reason of the fair share (PRE-126)
+	Side   string      `json:"side,omitempty"`
+	Shares []FairShare `json:"fairShares,omitempty"` // of Side; none: no resource is contested
+}
+
+// FairShare is the fair share of a side in a contested resource (PRE-129).
+type FairShare struct {
+	Resource string             `json:"resource"`
+	Share    resources.Quantity `json:"share"` // rounded down
+	Held     resources.Quantity `json:"held"`
 }
 
 // OverGuarantee is a resource in which a queue would exceed its guarantee with the ask.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/fairshare"
 	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/quota"
 )
@@ -14,8 +15,9 @@ import (
 // for concurrent use: the Core of its partition owns and calls it.
 type Engine struct {
 	part        *objects.Partition
-	changes     *changes        // of part
-	oracle      *objects.Oracle // nil: every node passes the predicates
+	shares      *fairshare.Shares // of part
+	changes     *changes          // of part
+	oracle      *objects.Oracle   // nil: every node passes the predicates
 	opt         objects.Options
 	host        Host
 	servedUntil time.Time // deadlines up to this time have been served
@@ -70,8 +72,10 @@ type Host interface {
 
 // New returns the Engine of a partition, without an Oracle.
 func New(p *objects.Partition, opt objects.Options, host Host) *Engine {
+	shares := fairshare.New(p)
 	return &Engine{
-		part: p, changes: watch(p), opt: opt, host: host, log: newPreemptionLog(opt.PreemptionHistory),
+		part: p, shares: shares, changes: watch(p, shares), opt: opt, host: host,
+		log:          newPreemptionLog(opt.PreemptionHistory),
 		victimLeaves: map[*objects.Allocation][]objects.QueuePath{}, backOff: newBackOff(),
 	}
 }
@@ -82,7 +86,8 @@ func (eng *Engine) SetOracle(oracle *objects.Oracle) { eng.oracle = oracle }
 // Reset starts again with another partition: the RM has re-registered (PRE-89). The log keeps its preemptions.
 func (eng *Engine) Reset(p *objects.Partition, now time.Time) {
 	eng.log.untrackAll(now)
-	eng.part, eng.changes, eng.toEvaluate, eng.backOff, eng.victimSearch = p, watch(p), nil, newBackOff(), nil
+	eng.part, eng.shares = p, fairshare.New(p)
+	eng.changes, eng.toEvaluate, eng.backOff, eng.victimSearch = watch(p, eng.shares), nil, newBackOff(), nil
 	eng.cycles, eng.timeouts, eng.pressed, eng.youngEnd = CycleDetector{}, timeouts{}, nil, time.Time{}
 	clear(eng.victimLeaves)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/fairshare"
 	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 )
 
@@ -12,8 +13,9 @@ import (
 type AskEntitlement struct {
 	Reason      victim.Reason
 	NotEntitled NotEntitledReason
-	Queue       *objects.Queue // the queue that entitles the ask, or whose setting NotEntitled is about; nil: none
-	Due         time.Time      // the end of the delay, if NotEntitledDelay
+	Queue       *objects.Queue   // the queue that entitles the ask, or whose setting NotEntitled is about; nil: none
+	Side        *victim.FairSide // that of the ask in Queue, if the reason is the fair share and it has one
+	Due         time.Time        // the end of the delay, if NotEntitledDelay
 }
 
 // NotEntitledReason says why an ask is not entitled to preempt by a reason.
@@ -32,27 +34,31 @@ const (
 	// of no queue up to the fence (PRE-13)
 	NotEntitledNoGuarantee    NotEntitledReason = "no queue guarantees a requested resource"
 	NotEntitledAboveGuarantee NotEntitledReason = "the queue would exceed its guarantee" // Queue (PRE-13)
+	// of no queue up to the fence (PRE-126)
+	NotEntitledNotShared   NotEntitledReason = "no queue shares fairly"
+	NotEntitledWithinShare NotEntitledReason = "the ask's side has its fair share" // in Queue (PRE-126)
 	// that of Queue for this reason (PRE-15, PRE-18)
 	NotEntitledDelay NotEntitledReason = "the preemption delay of the queue has not passed"
 	// preemption.priority of Queue (PRE-17)
 	NotEntitledPriorityDisabled NotEntitledReason = "preemption by priority is disabled in the queue"
 )
 
-// Entitlements says for each reason of asks whether x is entitled to preempt by it at now (PRE-7 to PRE-18, PRE-114).
-func Entitlements(p *objects.Partition, x *objects.Allocation,
+// Entitlements says for each reason of asks whether x, an ask in the partition of s, is entitled to preempt by it at
+// now (PRE-7 to PRE-18, PRE-114, PRE-126).
+func Entitlements(s *fairshare.Shares, x *objects.Allocation,
 	now time.Time) (out [victim.NumAskReasons]AskEntitlement) {
-	excluded := excludedReasons(p, x)
+	excluded := excludedReasons(s.Partition(), x)
 	for i := range out {
-		out[i] = entitlement(x, victim.Reason(i), excluded[i], now)
+		out[i] = entitlement(s, x, victim.Reason(i), excluded[i], now)
 	}
 	return out
 }
 
 // EntitledReasons returns the reasons by which x is entitled to preempt at now; none if it may not. due is the end of
 // the first delay that keeps another reason from x; the zero time: no delay does.
-func EntitledReasons(p *objects.Partition, x *objects.Allocation, now time.Time) (reasons []victim.Reason,
+func EntitledReasons(s *fairshare.Shares, x *objects.Allocation, now time.Time) (reasons []victim.Reason,
 	due time.Time) {
-	for _, c := range Entitlements(p, x, now) {
+	for _, c := range Entitlements(s, x, now) {
 		switch c.NotEntitled {
 		case Entitled:
 			reasons = append(reasons, c.Reason)
@@ -86,22 +92,32 @@ func earlier(a, b time.Time) time.Time {
 // queue; Entitled: nothing excludes it.
 func excludedReasons(p *objects.Partition, x *objects.Allocation) (by [victim.NumAskReasons]NotEntitledReason) {
 	if !x.Ask().Policy.AllowPreemptOther() {
-		return [victim.NumAskReasons]NotEntitledReason{NotEntitledPolicy, NotEntitledPolicy, NotEntitledPolicy}
+		return everyReason(NotEntitledPolicy)
 	}
 	conf := p.Config()
 	if x.Ask().RequiredNode() != "" {
-		by = [victim.NumAskReasons]NotEntitledReason{Entitled, NotEntitledRequiredNode, NotEntitledRequiredNode}
+		by = everyReason(NotEntitledRequiredNode)
+		by[victim.ReasonRequiredNode] = Entitled
 		if conf.PriorityDisabled {
 			by[victim.ReasonRequiredNode] = NotEntitledDisabled
 		}
 		return by
 	}
+	if conf.PriorityDisabled || !conf.PreemptionEnabled {
+		by = everyReason(NotEntitledDisabled)
+	}
 	by[victim.ReasonRequiredNode] = NotEntitledNoRequiredNode
 	switch {
 	case conf.PriorityDisabled || !conf.PreemptionEnabled:
-		by[victim.ReasonGuarantee], by[victim.ReasonPriority] = NotEntitledDisabled, NotEntitledDisabled
 	case x.Application().Queue().Settings().PriorityPreemption == policies.PriorityPreemptionDisabled:
 		by[victim.ReasonPriority] = NotEntitledPriorityDisabled
+	}
+	return by
+}
+
+func everyReason(r NotEntitledReason) (by [victim.NumAskReasons]NotEntitledReason) {
+	for i := range by {
+		by[i] = r
 	}
 	return by
 }
@@ -111,7 +127,7 @@ func excludedReasons(p *objects.Partition, x *objects.Allocation) (by [victim.Nu
 func delayEnd(x *objects.Allocation, r victim.Reason) (at time.Time, delayed bool) {
 	conf := x.Application().Queue().Settings()
 	switch r {
-	case victim.ReasonGuarantee:
+	case victim.ReasonGuarantee, victim.ReasonFairShare:
 		return x.Created().Add(conf.PreemptionDelay), true
 	case victim.ReasonPriority:
 		return x.Created().Add(conf.PriorityPreemptionDelay), true
@@ -120,7 +136,8 @@ func delayEnd(x *objects.Allocation, r victim.Reason) (at time.Time, delayed boo
 }
 
 // entitlement returns the entitlement of x by r; excluded is the result of excludedReasons for r.
-func entitlement(x *objects.Allocation, r victim.Reason, excluded NotEntitledReason, now time.Time) AskEntitlement {
+func entitlement(s *fairshare.Shares, x *objects.Allocation, r victim.Reason, excluded NotEntitledReason,
+	now time.Time) AskEntitlement {
 	c, leaf := AskEntitlement{Reason: r, NotEntitled: excluded}, x.Application().Queue()
 	switch {
 	case excluded == NotEntitledPriorityDisabled:
@@ -138,9 +155,31 @@ func entitlement(x *objects.Allocation, r victim.Reason, excluded NotEntitledRea
 			c.NotEntitled = NotEntitledAboveGuarantee
 			return c
 		}
+	case r == victim.ReasonFairShare:
+		c.Side, c.NotEntitled = fairSide(s, x)
+		if c.Side != nil {
+			c.Queue = c.Side.Queue
+		}
+		if c.NotEntitled != Entitled {
+			return c
+		}
 	}
 	if at, delayed := delayEnd(x, r); delayed && now.Before(at) {
 		c.NotEntitled, c.Queue, c.Due = NotEntitledDelay, leaf, at
 	}
 	return c
+}
+
+// fairSide returns the side of x that is below its fair share, the nearest one; without any, the nearest side at all.
+func fairSide(s *fairshare.Shares, x *objects.Allocation) (nearest *victim.FairSide, notEntitled NotEntitledReason) {
+	sides := victim.FairSides(s, x)
+	for i := range sides {
+		if sides[i].Entitles {
+			return &sides[i], Entitled
+		}
+	}
+	if len(sides) > 0 {
+		return &sides[0], NotEntitledWithinShare
+	}
+	return nil, NotEntitledNotShared
 }

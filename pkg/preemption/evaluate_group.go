@@ -67,7 +67,7 @@ func (eng *Engine) evaluateAsk(x *objects.Allocation, previous, current *evaluat
 	if !eng.mayStart(x.Application()) || eng.hasFeasibleNode(x) {
 		return nil
 	}
-	reasons, _ := EntitledReasons(eng.part, x, now)
+	reasons, _ := EntitledReasons(eng.shares, x, now)
 	current.reasons = max(current.reasons, len(reasons))
 	if !previous.evaluatedAt.IsZero() && !previous.oracleRefused && previous.changes == current.changes &&
 		previous.reasons == current.reasons &&

@@ -73,6 +73,6 @@ func (eng *Engine) planGangMember(y *objects.Allocation, firstReason victim.Reas
 			return victim.Plan{Ask: y, Reason: firstReason, Node: n}, true
 		}
 	}
-	reasons, _ := EntitledReasons(eng.part, y, now)
+	reasons, _ := EntitledReasons(eng.shares, y, now)
 	return eng.findPlan(y, reasons, now)
 }

@@ -163,7 +163,7 @@ func (eng *Engine) logPreemption(plan victim.Plan, now time.Time) {
 	outcomes := plan.Outcomes // the log must not keep the plan
 	f.NodeOutcomes = &outcomes
 	f.Candidates, f.MoreCandidates = listCandidates(eng.search().At(now).Candidates(plan))
-	reasons, _ := EntitledReasons(eng.part, x, now)
+	reasons, _ := EntitledReasons(eng.shares, x, now)
 	if i := slices.Index(reasons, plan.Reason); i > 0 {
 		f.TriedReasons = reasons[:i]
 	}

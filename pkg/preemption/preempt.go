@@ -6,6 +6,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
+	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 )
 
@@ -103,7 +104,7 @@ func (eng *Engine) findPlan(x *objects.Allocation, reasons []victim.Reason, now 
 // search returns the search, which it makes at the first evaluation: most partitions never need it.
 func (eng *Engine) search() *victim.Search {
 	if eng.victimSearch == nil {
-		eng.victimSearch = victim.NewSearch(eng.part, eng.opt.Candidates, &eng.cycles)
+		eng.victimSearch = victim.NewSearch(eng.shares, eng.opt.Candidates, &eng.cycles)
 	}
 	return eng.victimSearch
 }
@@ -117,6 +118,7 @@ type evaluationKey struct {
 	reasons         int
 	firstReason     victim.Reason
 	user, userGroup string // of the limits that count; empty: none
+	side            string // of a leaf that shares fairly; empty: it does not
 
 	gang struct { // zero: x is evaluated alone
 		app   *objects.Application
@@ -131,6 +133,12 @@ func evaluationKeyOf(x *objects.Allocation, reasons []victim.Reason) evaluationK
 		firstReason: reasons[0]}
 	if a.Limited() {
 		l.user, l.userGroup = a.User().Name, a.LimitGroup()
+	}
+	switch fair := a.Queue().Settings(); {
+	case fair.FairShare && fair.Fairness.By == policies.FairByUser:
+		l.side = a.User().Name
+	case fair.FairShare:
+		l.side = string(a.ID())
 	}
 	if preemptsAsGang(x) {
 		l.gang.app, l.gang.group = a, x.Ask().TaskGroup()

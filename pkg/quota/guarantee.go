@@ -39,7 +39,7 @@ func (q *Queue) preemptingOf(k resources.Index) resources.Quantity {
 // within its guarantee for some and for all of these resources. Expected releases do not count as used, nominated asks
 // do (PRE-13, PRE-14, PRE-121).
 func (q *Queue) WithinGuarantee(v resources.Vector) (guaranteed, inSome, inAll bool) {
-	used := q.usedOfGuarantee()
+	used := q.Planned()
 	used.Add(v)
 	inAll = true
 	for k, n := range v {
@@ -51,8 +51,9 @@ func (q *Queue) WithinGuarantee(v resources.Vector) (guaranteed, inSome, inAll b
 	return guaranteed, inSome, guaranteed && inAll
 }
 
-// usedOfGuarantee returns, as a new vector, what counts as used against the guarantee of q.
-func (q *Queue) usedOfGuarantee() resources.Vector {
+// Planned returns, as a new vector, what q uses without its expected releases, and with its nominated asks: what counts
+// against its guarantee and its fair share (PRE-14, PRE-129).
+func (q *Queue) Planned() resources.Vector {
 	used := slices.Clone(q.allocated)
 	used.Sub(q.ExpectedRelease())
 	used.Add(q.nominated)
@@ -68,7 +69,7 @@ type OverGuarantee struct {
 // OverGuarantee divides the resources of v that q guarantees into those in which q with v more exceeds its guarantee
 // (over), and the others (within). nominated: v is of a nominated ask, so it counts as used already.
 func (q *Queue) OverGuarantee(v resources.Vector, nominated bool) (over []OverGuarantee, within []resources.Index) {
-	used := q.usedOfGuarantee()
+	used := q.Planned()
 	if nominated {
 		used.Sub(v)
 	}

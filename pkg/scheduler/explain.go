@@ -185,7 +185,7 @@ func (c *Core) explain(e *Explanation, x *objects.Allocation, now time.Time) {
 	v := &e.Verdict
 	v.Verdict = c.verdict(x)
 	v.Permanent = v.Reason.Permanent()
-	reasons, due := preemption.EntitledReasons(c.part, x, now)
+	reasons, due := c.preemption.EntitledReasons(x, now)
 	v.Listening, v.MayPreempt = c.Listening(), !x.AskGroup().Held() && (len(reasons) > 0 || !due.IsZero())
 	if n := c.part.Nomination(x); n != nil {
 		e.Node, v.Terminating = n.ID(), len(n.Preempting())
@@ -194,7 +194,7 @@ func (c *Core) explain(e *Explanation, x *objects.Allocation, now time.Time) {
 	}
 	e.Backfill = c.backfill.Refusal(x, now)
 	v.BackOffs = c.backOffs(x)
-	e.Entitlements = preemption.EntitlementValues(c.part, x, now)
+	e.Entitlements = c.preemption.EntitlementValues(x, now)
 	var allows func(*objects.Node) bool
 	if c.nodes.MayRefuse() {
 		allows = c.nodes.For(x).Allows
@@ -221,7 +221,7 @@ func (c *Core) ExplainWithVictims(key objects.AllocationKey, now time.Time) *Exp
 	if e.State != KeyPending || !e.Verdict.MayPreempt || !mayWaitForVictims(e.Verdict.Reason) {
 		return e
 	}
-	reasons, due := preemption.EntitledReasons(c.part, x, now)
+	reasons, due := c.preemption.EntitledReasons(x, now)
 	at := now
 	if len(reasons) == 0 {
 		at = due

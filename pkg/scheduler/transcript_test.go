@@ -206,6 +206,12 @@ func showEntitlements(e *scheduler.Explanation) (lines string) {
 		if len(r.Lacking) > 0 {
 			lines += fmt.Sprintf("; lacking %v", r.Lacking)
 		}
+		if r.Side != "" {
+			lines += ", side " + r.Side
+		}
+		for _, s := range r.Shares {
+			lines += fmt.Sprintf("; %s: share %d, held %d", s.Resource, s.Share, s.Held)
+		}
 		lines += "\n"
 	}
 	return lines

@@ -131,7 +131,7 @@ func TestPreemptions_InvalidQueriesAreRejected(t *testing.T) {
 		"default/preemptions?limit=0":   {400, `limit "0": it is a number from 1 on`},
 		"default/preemptions?limit=all": {400, `limit "all": it is a number from 1 on`},
 		"default/preemptions?reason=might": {400,
-			`reason "might": it is one of node, guarantee, priority, quota, pressure, operator`},
+			`reason "might": it is one of node, guarantee, fairshare, priority, quota, pressure, operator`},
 		"default/preemptions?queue=root..": {400,
 			`queue name "root..": each level is 1 to 64 letters, digits or any of _ : # / @ -`},
 	} {

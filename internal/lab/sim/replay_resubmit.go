@@ -14,7 +14,7 @@ import (
 const backOffTime = 6 * time.Second
 
 // VictimWait returns the longest time without an event before a preemption: the back-off and, with a
-// guarantee, the preemption delay. 0: no ask may preempt under this configuration.
+// guarantee or fair shares, the preemption delay. 0: no ask may preempt under this configuration.
 func VictimWait(conf configs.Partition) time.Duration {
 	var longest time.Duration
 	var look func(q *configs.Queue)
@@ -22,7 +22,7 @@ func VictimWait(conf configs.Partition) time.Duration {
 		if q.PriorityPreemption != policies.PriorityPreemptionDisabled {
 			longest = max(longest, backOffTime)
 		}
-		if !q.Guaranteed.IsEmpty() {
+		if !q.Guaranteed.IsEmpty() || q.FairShare {
 			longest = max(longest, maxPreemptionDelay(q)+backOffTime)
 		}
 		for i := range q.Children {

@@ -137,6 +137,9 @@ func describeQueue(q *configs.Queue, indent string) string {
 	if q.PreemptionGuarantee != policies.PreemptionGuaranteeAll {
 		s += ", by guarantee in what it is " + q.PreemptionGuarantee.String()
 	}
+	if q.FairShare {
+		s += ", by fair share"
+	}
 	if q.MinRuntime > 0 {
 		s += fmt.Sprintf(", minimum run time %s, strict %t", q.MinRuntime, q.MinRuntimeStrict)
 	}

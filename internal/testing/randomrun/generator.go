@@ -105,6 +105,7 @@ func GenerateRun(source rand.Source, steps int) Run {
 	s.addFairness()
 	s.addPreemption()
 	s.addPercents()
+	s.addFairShares()
 	return s
 }
 

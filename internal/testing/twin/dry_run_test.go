@@ -11,6 +11,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/testing/testscale"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/fairshare"
 	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
@@ -20,12 +21,16 @@ import (
 // dryRunIgnoredFields are the fields that a dry run may change: the list of freed nodes, which may have removed nodes
 // with the names of their resources; and what the affinity of a hypothetical ask has the tracker count, until it is
 // swept: Check counts it anew; and that an explanation has just looked for a node for a shape, and there was none. The
-// queue of a member of usage over time may have been removed, with the names of its resources; prices have them as text.
+// queue of a member of usage over time may have been removed, with the names of its resources; prices have them as
+// text.
 var dryRunIgnoredFields = map[string]bool{
 	"List.root": true, "retries.nodes": true,
 	"Nodes.tracker": true, "Nodes.tracking": true, "Nodes.grouped": true, "Nodes.bySlot": true,
 	"Node.AffinityNode": true,
 	"Shape.noFitSince":  true, "member.queue": true, "prices.capacity": true, "prices.weights": true,
+	// shares are computed when they are asked for
+	"Shares.levels": true, "Shares.demands": true, "Shares.largest": true, "Shares.largestKnown": true,
+	"Shares.priced": true, "Shares.enabled": true, "Shares.enabledKnown": true,
 }
 
 // After any number of dry runs the partition is the same bytes, and the random run continues unchanged.
@@ -111,7 +116,7 @@ func compareReasons(t *testing.T, p *objects.Partition, key objects.AllocationKe
 	}
 	var explained []victim.Reason
 	var due time.Time
-	for _, c := range preemption.Entitlements(p, x, now) {
+	for _, c := range preemption.Entitlements(fairshare.Of(p), x, now) {
 		if c.NotEntitled == preemption.Entitled {
 			explained = append(explained, c.Reason)
 		}
@@ -119,7 +124,7 @@ func compareReasons(t *testing.T, p *objects.Partition, key objects.AllocationKe
 			due = c.Due
 		}
 	}
-	reasons, at := preemption.EntitledReasons(p, x, now)
+	reasons, at := preemption.EntitledReasons(fairshare.Of(p), x, now)
 	assert.DeepEqual(t, explained, reasons)
 	assert.Equal(t, due, at)
 }

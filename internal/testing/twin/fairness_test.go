@@ -69,15 +69,20 @@ func (t *Twin) usageMembers(c *totals, q *queue, kind fairness.Kind) (held map[s
 }
 
 // cost returns what amounts cost by the prices of the last decision (FAI-2).
-func (t *Twin) cost(amounts resources.Amounts) (cost uint64) {
+func (t *Twin) cost(amounts resources.Amounts) uint64 {
+	return costOf(amounts, t.prices, t.fairnessWeights)
+}
+
+// costOf returns what amounts cost in a cluster of this capacity and with these weights.
+func costOf(amounts, capacity resources.Amounts, by []policies.Weight) (cost uint64) {
 	sum := uint64(0)
 	weights := map[string]uint64{}
-	for _, w := range t.fairnessWeights {
+	for _, w := range by {
 		weights[w.Resource] = uint64(float64(w.Weight*1000) + 0.5)
 		sum += weights[w.Resource]
 	}
 	for name, n := range amounts.All() {
-		all := t.prices.Get(name)
+		all := capacity.Get(name)
 		if all <= 0 || n <= 0 {
 			continue
 		}

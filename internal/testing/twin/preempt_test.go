@@ -12,7 +12,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/scheduler"
 )
 
-// Preemption (PRE-1 to PRE-91). Only history is stored: victims, nominations, and back-offs with their
+// Preemption (PRE-1 to PRE-91, PRE-126). Only history is stored: victims, nominations, and back-offs with their
 // times.
 
 // backOff is the back-off after an evaluation without victims.
@@ -239,7 +239,7 @@ func (t *Twin) mayPreempt(w *allocation) bool {
 		return w.ask.RequiredNode() != "" || t.preemption
 	}
 	for _, q := range slices.Backward(t.pathQueues(leaf.path)) {
-		if len(q.guaranteed().Map()) > 0 {
+		if len(q.guaranteed().Map()) > 0 || q.conf.FairShare {
 			return true
 		}
 		if q.conf.PreemptionPolicy == policies.PreemptFence {
@@ -249,7 +249,7 @@ func (t *Twin) mayPreempt(w *allocation) bool {
 	return false
 }
 
-// preemptionReasons returns the reasons for which w may preempt (PRE-7, PRE-8).
+// preemptionReasons returns the reasons for which w may preempt (PRE-7, PRE-8, PRE-126).
 func (t *Twin) preemptionReasons(c *totals, w *allocation) (reasons []string) {
 	leaf := t.queue(t.app(w.ask.App).leaf)
 	obstacle, limited := t.limitObstacle(c, w)
@@ -263,8 +263,13 @@ func (t *Twin) preemptionReasons(c *totals, w *allocation) (reasons []string) {
 	case !t.preemption:
 		return nil
 	}
-	if t.entitlingQueue(c, w) != nil && !t.now.Before(w.created.Add(leaf.conf.PreemptionDelay)) {
-		reasons = append(reasons, "guarantee")
+	if !t.now.Before(w.created.Add(leaf.conf.PreemptionDelay)) {
+		if t.entitlingQueue(c, w) != nil {
+			reasons = append(reasons, "guarantee")
+		}
+		if len(t.belowFairShare(c, w)) > 0 {
+			reasons = append(reasons, "fair share")
+		}
 	}
 	if leaf.conf.PriorityPreemption != policies.PriorityPreemptionDisabled &&
 		!t.now.Before(w.created.Add(leaf.conf.PriorityPreemptionDelay)) {

@@ -77,6 +77,7 @@ func TestRandomRuns_CoverEveryBehaviour(t *testing.T) {
 		"a constraint cannot be read": 5, "attributes replaced": 5, "released, timed out": 1, "a tag makes no sense": 5,
 		"queues with a quota from tags": runs, "asks wait": 1000 * runs,
 		"allocations have a budget": 60 * runs, "preempted (priority)": runs / 6, "orphaned": runs,
+		"preempted (fair":                 runs / 60,
 		"an orphaned allocation is taken": runs / 10,
 		"those with a budget leave":       runs / 2, "a budget is exceeded": 10 * runs, "an ID is used again": runs / 2,
 		"node resized": runs, "node made unschedulable": runs / 2, "node made schedulable": runs / 3, "node removed": runs,

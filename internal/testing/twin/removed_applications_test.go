@@ -114,6 +114,8 @@ var ignoredFields = map[string]bool{
 	"routineChanges.other": true, "waitingChanges.quotasSettled": true, "journal.posted": true,
 	"Queue.listIndex": true, "Node.listIndex": true, "Application.listIndex": true, "Queue.changeRecorded": true,
 	"Node.changeRecorded": true, "Application.changeRecorded": true, "Account.Recorded": true,
+	"Shares.levels": true, "Shares.demands": true, "Shares.largest": true, "Shares.largestKnown": true,
+	"Shares.priced": true, "Shares.enabled": true, "Shares.enabledKnown": true,
 	"Queue.buffers": true, "Queue.fitBuffer": true, "Queue.maskBuffer": true, "Queue.denominatorBuffer": true,
 	"Node.buffers": true, "Queue.dynamic": true, "Queue.visitedAt": true, "List.root": true,
 }

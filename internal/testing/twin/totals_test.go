@@ -19,6 +19,8 @@ type totals struct {
 	// of another
 	nominatedOnNode map[objects.NodeID]resources.Amounts
 	asks, running   int // numbers of pending asks and of allocations
+
+	sides map[objects.QueuePath]map[string]*fairSide // of the queues that were looked at, only because they take long
 }
 
 // appTotals are the sums of an application.
@@ -41,6 +43,7 @@ func (t *Twin) total() *totals {
 		allocatedOnNode: map[objects.NodeID]resources.Amounts{},
 		foreignOnNode:   map[objects.NodeID]resources.Amounts{},
 		nominatedOnNode: map[objects.NodeID]resources.Amounts{},
+		sides:           map[objects.QueuePath]map[string]*fairSide{},
 	}
 	for _, n := range t.nodes {
 		c.capacity = c.capacity.Add(n.total)

@@ -78,6 +78,9 @@ type Twin struct {
 	oracleRefused bool // the RM rejected the current ask
 	// preemptions after a rejected ask of the group, and evaluations that reached the bound
 	preemptedAfterRefused, stoppedAtRefusalBound int
+	// how often a unit was no victim of a fair share, because its side would be behind that of the ask, or because a queue
+	// that has both would lose its share or its guarantee
+	protectedBySide, protectedByShareAbove, protectedByGuaranteeAbove int
 	// asks that have reserved a node, in the order of their reservations
 	reserving        []*allocation
 	reservation      configs.Reservation

@@ -43,7 +43,7 @@ func (t *Twin) planCrossNode(c *totals, w *allocation, reason string) (plan, boo
 			break
 		}
 		helps := !maps.Equal(t.shortfalls(c, w, all(chosen)), t.shortfalls(c, w, append(all(chosen), u...)))
-		if helps && !t.anyProtected(c, w, u, all(chosen)) &&
+		if helps && !t.anyProtected(c, w, u, all(chosen), reason) &&
 			(t.budgetPolicy(u) != policies.BudgetsStrict || !t.exceedsBudget(all(chosen), u)) {
 			chosen = append(chosen, u)
 		}

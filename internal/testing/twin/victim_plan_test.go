@@ -62,8 +62,8 @@ func (t *Twin) predicatesAccept(n *node, ask *objects.Ask, victims []*allocation
 	return yes
 }
 
-// candidateNodes returns the nodes on which w would fit without all candidates, by ID. For preemption by
-// priority, nodes where lower priorities suffice come first.
+// candidateNodes returns the nodes on which w would fit without all candidates, by ID. Unless it is by
+// guarantee, nodes where lower priorities suffice come first.
 func (t *Twin) candidateNodes(c *totals, w *allocation, reason string) []*node {
 	nodes := slices.Clone(t.nodes)
 	slices.SortFunc(nodes, func(a, b *node) int { return cmp.Compare(a.id, b.id) })
@@ -92,7 +92,7 @@ func (t *Twin) candidateNodes(c *totals, w *allocation, reason string) []*node {
 		return math.MaxInt64
 	}
 	nodes = filter(nodes, func(n *node) bool { return rank(n) != math.MaxInt64 })
-	if reason == "priority" || t.queue(t.app(w.ask.App).leaf).conf.VictimOrder == policies.VictimOrderPriority {
+	if reason != "guarantee" || t.queue(t.app(w.ask.App).leaf).conf.VictimOrder == policies.VictimOrderPriority {
 		slices.SortStableFunc(nodes, func(a, b *node) int { return cmp.Compare(rank(a), rank(b)) })
 	}
 	return nodes
@@ -114,7 +114,7 @@ func (t *Twin) planFor(c *totals, w *allocation, n *node, candidates []*allocati
 	var chosen [][]*allocation
 	for _, u := range units {
 		before := slices.Concat(chosen...)
-		if reason == "required node" || !t.anyProtected(c, w, u, before) {
+		if reason == "required node" || !t.anyProtected(c, w, u, before, reason) {
 			if t.budgetPolicy(u) != policies.BudgetsStrict || !t.exceedsBudget(before, u) {
 				chosen = append(chosen, u)
 			}
@@ -180,8 +180,11 @@ func (t *Twin) exceedsBudget(before, unit []*allocation) bool {
 	return false
 }
 
-// anyProtected reports whether a guarantee protects a member of a unit.
-func (t *Twin) anyProtected(c *totals, w *allocation, unit, victims []*allocation) bool {
+// anyProtected reports whether a guarantee protects a member of a unit, or the fair shares all of it.
+func (t *Twin) anyProtected(c *totals, w *allocation, unit, victims []*allocation, reason string) bool {
+	if reason == "fair share" && t.fairSharesProtect(c, w, unit, victims) {
+		return true
+	}
 	for i, y := range unit {
 		if t.guaranteeProtects(c, w, y, slices.Concat(victims, unit[:i])) {
 			return true
@@ -237,11 +240,11 @@ func (t *Twin) eligibleVictim(c *totals, w, y *allocation, reason string) bool {
 			fenced = fenced || q.conf.PreemptionPolicy == policies.PreemptFence
 		}
 	}
-	if fenced {
+	if fenced || reason == "fair share" && !t.aboveFairShare(c, w, y, common) {
 		return false
 	}
 	mine, theirs := t.effectivePriority(common, own, w.ask.Priority), t.effectivePriority(common, other, priority)
-	return theirs < mine || theirs == mine && reason == "guarantee"
+	return theirs < mine || theirs == mine && reason != "priority"
 }
 
 func sharesResource(w, y *allocation) bool {

@@ -250,6 +250,27 @@ partitions:
       - name: e
         properties: {«property-unused»fairness.weight: 3, fairness.halflife: 1h, fairness.by: «property-value»group}
 `},
+		{"preemption.fairshare", `
+partitions:
+- name: default
+  queues:
+  - name: root
+    submitacl: '*'
+    properties: {preemption.fairshare: enabled}
+    queues:
+    - name: a
+      properties: {fairness.weight: 2, preemption.fairshare: enabled, fairness.by: user}
+    - name: b
+      parent: true
+      properties: {preemption.fairshare: «property-value»yes, «property-unused»fairness.by: user}
+      childtemplate: {properties: {preemption.fairshare: enabled, fairness.by: user}}
+- name: off
+  preemption: {enabled: false}
+  queues:
+  - name: root
+    submitacl: '*'
+    properties: {«property-unused»preemption.fairshare: enabled}
+`},
 		{"preemption.priority where priority is disabled", `
 partitions:
 - priority: disabled

@@ -193,19 +193,25 @@ var uselessProperties = []struct {
 		"a stateaware leaf is not ordered by usage over time", "set application.sort.policy: fifo"},
 	{configs.FairnessByProperty, "property-unused", false,
 		func(q *Queue, inTemplate bool) bool {
-			return !inTemplate && (q.isParent() || !setsHalfLife(q.Properties)) ||
-				inTemplate && !setsHalfLife(q.ChildTemplate.Properties)
+			return !inTemplate && (q.isParent() || !isFair(q.Properties)) || inTemplate && !isFair(q.ChildTemplate.Properties)
 		},
-		"it says whose usage over time orders the applications of a leaf", "set fairness.halflife of the leaf, too"},
+		"it says who is compared in a leaf with fairness.halflife or preemption.fairshare",
+		"set one of these of the leaf, too"},
 	{configs.FairnessWeightProperty, "property-unused", false,
 		func(q *Queue, inTemplate bool) bool {
 			parent := q.Above
 			if inTemplate {
 				parent = q
 			}
-			return parent == nil || !setsHalfLife(parent.Properties)
+			return parent == nil || !isFair(parent.Properties)
 		},
-		"its parent does not order by usage over time", "set fairness.halflife of the parent"},
+		"its parent has neither fairness.halflife nor preemption.fairshare", "set one of these of the parent"},
+	{configs.FairShareProperty, "priority-off", false,
+		func(q *Queue, inTemplate bool) bool { return !inTemplate && q.Partition.PriorityDisabled },
+		"the partition has priority: disabled", ""},
+	{configs.FairShareProperty, "property-unused", false,
+		func(q *Queue, inTemplate bool) bool { return !inTemplate && !q.Partition.PreemptionEnabled },
+		"preemption is disabled in the partition", "set preemption: enabled: true of the partition"},
 	{configs.QuotaPreemptionDelayProperty, "quota-delay", false,
 		func(q *Queue, inTemplate bool) bool { return !inTemplate && !q.Partition.QuotaPreemptionEnabled },
 		"the partition does not enforce a max", "set preemption: {quotapreemptionenabled: true} in the partition"},
@@ -239,9 +245,10 @@ func (q *Queue) hasMinRuntimeBelow() bool {
 	return setsMinRuntime(q.Properties) || slices.ContainsFunc(q.Children, (*Queue).hasMinRuntimeBelow)
 }
 
-// setsHalfLife reports whether the properties of a queue or a template have a half-life.
-func setsHalfLife(own map[string]string) bool {
-	return !configs.IsDefaultProperty(configs.HalfLifeProperty, own[configs.HalfLifeProperty])
+// isFair reports whether the properties of a queue or a template have a half-life, or share fairly.
+func isFair(own map[string]string) bool {
+	return !configs.IsDefaultProperty(configs.HalfLifeProperty, own[configs.HalfLifeProperty]) ||
+		!configs.IsDefaultProperty(configs.FairShareProperty, own[configs.FairShareProperty])
 }
 
 // sortsStateAware reports whether the nearest application.sort.policy, of q or a queue above, is stateaware.

@@ -4,6 +4,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/feasibility"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/fairshare"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
@@ -25,7 +26,10 @@ const (
 	IneligibleCoolDown                           // its leaf and the leaf of the ask are in a cool-down (PRE-105)
 	IneligiblePriority                           // its priority is too high (PRE-29, PRE-30)
 	IneligibleYoung                              // it has run for less than its minimum run time (PRE-124)
+	IneligibleNotShared                          // no queue shares fairly between it and the ask (PRE-126)
+	IneligibleWithinShare                        // its side is not above its fair share (PRE-126)
 	IneligibleGuarantee                          // a queue would be below its guarantee without it (PRE-34)
+	IneligibleFairShare                          // its side would be behind that of the ask (PRE-130, PRE-131)
 	IneligibleBudget                             // it is beyond a disruption budget, and its queue is strict (PRE-68)
 )
 
@@ -36,8 +40,9 @@ func (l IneligibleReason) String() string {
 		"has system priority", "is in another leaf queue", "is in the queue whose guarantee is enforced",
 		"is beyond a preemption fence",
 		"is in a queue with preemption disabled", "is in a queue that cools down with the queue of the ask",
-		"has too high a priority", "has run for less than its minimum run time", "is protected by a queue guarantee",
-		"is protected by a disruption budget",
+		"has too high a priority", "has run for less than its minimum run time",
+		"shares nothing fairly with the ask", "is within a fair share", "is protected by a queue guarantee",
+		"is protected by a fair share", "is protected by a disruption budget",
 	}[l]
 }
 
@@ -54,6 +59,8 @@ type victimSearch struct {
 	guaranteedQueue *objects.Queue // the queue whose guarantee entitles the ask; nil by other reasons
 	// what the ask requests beyond that guarantee: it has no victims for it (PRE-121)
 	beyondGuarantee resources.Vector
+	shares          *fairshare.Shares
+	fair            fairShares // empty by other reasons
 	ages            youngAges
 	leafEligibility map[*objects.Queue]queueEligibility
 	groups          map[groupKey]*victimUnit // the victim groups met so far
@@ -109,6 +116,10 @@ func (h *victimSearch) begin(p *objects.Partition, x *objects.Allocation, r Reas
 	}
 	if r == ReasonGuarantee {
 		h.guaranteedQueue, h.beyondGuarantee = entitlingQueue(x)
+	}
+	h.fair = fairShares{}
+	if r == ReasonFairShare {
+		h.fair = fairSharesOf(h.shares, x)
 	}
 }
 
@@ -175,7 +186,10 @@ func (h *victimSearch) ineligibleReason(y *objects.Allocation) IneligibleReason 
 	}
 	leaf := y.Application().Queue()
 	g := cachedEligibility{queueEligibility: h.eligibility(leaf)}
-	return h.ineligibleForAsk(f, leaf, &g)
+	if reason := h.ineligibleForAsk(f, leaf, &g); reason != Eligible || h.reason != ReasonFairShare {
+		return reason
+	}
+	return h.fair.ineligible(y.Application(), g.commonAncestor)
 }
 
 // hasSystemPriority reports whether a priority for victims is a system priority (PRE-25, QUO-53, PRE-120).

@@ -14,6 +14,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/fairshare"
 	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
@@ -201,9 +202,9 @@ func (d generator) preemptOnce(t *testing.T, p *objects.Partition) {
 	ask := d.ask(fmt.Sprint("preemptor", d.Uint32()))
 	x, err := p.AddAsk(ask, epoch)
 	assert.NilError(t, err)
-	reasons, _ := preemption.EntitledReasons(p, x, afterDelays)
+	reasons, _ := preemption.EntitledReasons(fairshare.Of(p), x, afterDelays)
 	for _, reason := range reasons {
-		if plan, ok := victim.NewSearch(p, 0, nil).At(afterDelays).Find(x, reason, nil); ok {
+		if plan, ok := victim.NewSearch(fairshare.New(p), 0, nil).At(afterDelays).Find(x, reason, nil); ok {
 			p.Preempt(x, plan.Node, plan.Victims, afterDelays)
 			return
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/testing/testscale"
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/fairshare"
 	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 )
 
@@ -26,7 +27,7 @@ func TestPreemptionGuarantee_LackingIsNeverStricter(t *testing.T) {
 			assert.NilError(t, p.Reconfigure(conf, nil))
 			_, entitled = victim.GuaranteedQueue(x)
 			if entitled {
-				plan, found = victim.NewSearch(p, 0, nil).At(afterDelays).Find(x, victim.ReasonGuarantee, nil)
+				plan, found = victim.NewSearch(fairshare.New(p), 0, nil).At(afterDelays).Find(x, victim.ReasonGuarantee, nil)
 			}
 			return plan, entitled, found
 		}

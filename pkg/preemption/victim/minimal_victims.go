@@ -28,11 +28,12 @@ type minimalSelection struct {
 // minimalVictims finds the plan of selectVictimsOnNode at less cost: it removes candidates in victim order until the
 // ask fits, and then reprieves (PRE-46). The more important candidates would all be reprieved, as the ask fits with all
 // of them kept. The plan has no Victims: minimalVictimList returns them. exact is false where the two may differ
-// (victim groups, budgets, quality of service) or where a report needs the other candidates: the caller must then use
-// selectVictimsOnNode.
+// (fair shares, victim groups, budgets, quality of service) or where a report needs the other candidates: the caller
+// must then use selectVictimsOnNode.
 func (t *victimSelector) minimalVictims(l *nodeCache, index int) (plan Plan, found, exact bool) {
 	h, c := t.search, &l.summaries[index]
-	if c.hasGroups || c.hasBudgets || h.qosCounts || h.protected != nil || len(t.shortfalls) > maxShortfalls {
+	if h.reason == ReasonFairShare || c.hasGroups || c.hasBudgets || h.qosCounts ||
+		h.protected != nil || len(t.shortfalls) > maxShortfalls {
 		return plan, false, false
 	}
 	t.startNode(l.nodes[index])

@@ -11,6 +11,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/fairshare"
 	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
@@ -37,8 +38,8 @@ func TestVictimSelector_MinimalVictimsEqualFullSelection(t *testing.T) {
 		}
 		x, err := p.AddAsk(ask, epoch)
 		assert.NilError(t, err)
-		reasons, _ := preemption.EntitledReasons(p, x, afterDelays)
-		search := victim.NewSearch(p, 0, d.cycles(x)).At(afterDelays)
+		reasons, _ := preemption.EntitledReasons(fairshare.Of(p), x, afterDelays)
+		search := victim.NewSearch(fairshare.New(p), 0, d.cycles(x)).At(afterDelays)
 		for _, r := range reasons {
 			minimal, full := victim.VictimsByBothSelectors(search, x, r)
 			nodes += len(minimal)
@@ -97,7 +98,7 @@ func predicateCluster(t *testing.T, nodes ...objects.NodeID) (p *objects.Partiti
 func TestVictimSelector_ReprieveKeepsVictimsThePredicatesNeed(t *testing.T) {
 	p, x := predicateCluster(t, "n")
 	var asked [][]objects.AllocationKey
-	plan, ok := victim.NewSearch(p, 0, nil).Find(x, victim.ReasonPriority,
+	plan, ok := victim.NewSearch(fairshare.New(p), 0, nil).Find(x, victim.ReasonPriority,
 		func(_ *objects.Allocation, _ *objects.Node, victims []*objects.Allocation) bool {
 			asked = append(asked, victimKeys(victims))
 			return slices.Contains(asked[len(asked)-1], "neighbour-n")
@@ -112,7 +113,7 @@ func TestVictimSelector_ReprieveKeepsVictimsThePredicatesNeed(t *testing.T) {
 func TestVictimSelector_S3_43_S3_44_AffinityNeighbourStays(t *testing.T) {
 	p, x := predicateCluster(t, "a", "b")
 	for _, c := range []struct{ affinity, victim objects.AllocationKey }{{"neighbour-a", "low-a"}, {"low-a", "low-b"}} {
-		plan, ok := victim.NewSearch(p, 0, nil).Find(x, victim.ReasonPriority,
+		plan, ok := victim.NewSearch(fairshare.New(p), 0, nil).Find(x, victim.ReasonPriority,
 			func(_ *objects.Allocation, n *objects.Node, victims []*objects.Allocation) bool {
 				return !slices.Contains(victimKeys(victims), c.affinity)
 			})

@@ -13,6 +13,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/fairshare"
 	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
@@ -24,14 +25,14 @@ func TestNodeCache_IncrementalEqualsRebuilt(t *testing.T) {
 	for seed := range uint64(clusters) {
 		d := newGenerator(seed)
 		p := d.cluster(t)
-		incremental := victim.NewSearch(p, 0, nil)
+		incremental := victim.NewSearch(fairshare.New(p), 0, nil)
 		for step := range 40 {
 			change := d.change(t, p, step)
 			changes[change]++
 			if d.oneIn(3) {
 				continue // several changes between two syncs
 			}
-			got, want := victim.NodeCacheDump(incremental), victim.NodeCacheDump(victim.NewSearch(p, 0, nil))
+			got, want := victim.NodeCacheDump(incremental), victim.NodeCacheDump(victim.NewSearch(fairshare.New(p), 0, nil))
 			assert.DeepEqual(t, got, want)
 			assert.NilError(t, p.Check(), "seed %d, step %d, %s", seed, step, change)
 		}
@@ -154,7 +155,7 @@ func TestNodeCache_RebuiltWithinOneSearch(t *testing.T) {
 	for i := range 4 {
 		assert.NilError(t, p.AddNode(objects.NodeID(fmt.Sprint("n", i)), amounts(4), nil, true))
 	}
-	s := victim.NewSearch(p, 0, nil)
+	s := victim.NewSearch(fairshare.New(p), 0, nil)
 	for i, x := range []struct{ app, node string }{
 		{"open", "n1"}, {"off", "n0"}, {"off", "n0"}, {"open", "n1"}, {"home", "n2"}, {"open", "n2"}, {"home", "n3"},
 		{"open", "n3"},
@@ -172,7 +173,7 @@ func TestNodeCache_RebuiltWithinOneSearch(t *testing.T) {
 		Policy: objects.PolicySent | objects.PolicyAllowPreemptOther}, epoch)
 	assert.NilError(t, err)
 	got, ok := s.Find(x, victim.ReasonPriority, nil)
-	want, wantFound := victim.NewSearch(p, 0, nil).Find(x, victim.ReasonPriority, nil)
+	want, wantFound := victim.NewSearch(fairshare.New(p), 0, nil).Find(x, victim.ReasonPriority, nil)
 	assert.Assert(t, ok && wantFound)
 	assert.Equal(t, got.Node, want.Node)
 	assert.DeepEqual(t, victimKeys(got.Victims), victimKeys(want.Victims))
@@ -187,7 +188,7 @@ func TestNodeCache_IsBounded(t *testing.T) {
 	for i := range 10 {
 		assert.NilError(t, p.AddNode(objects.NodeID(fmt.Sprint("n", i)), amounts, nil, true))
 	}
-	s := victim.NewSearch(p, 0, nil)
+	s := victim.NewSearch(fairshare.New(p), 0, nil)
 	for i := range 3000 {
 		leaf, app := objects.QueuePath(fmt.Sprint("root.u", i)), objects.AppID(fmt.Sprint("a", i))
 		assert.NilError(t, p.CreateLeaf(leaf, security.User{Name: "ann"}))

@@ -80,10 +80,10 @@ func (s *Search) candidates(plan Plan, selecting bool) []Candidate {
 	return out
 }
 
-// mayProtect reports whether a guarantee or a budget could protect an allocation on n. If not, a selection of victims
-// on n would record nothing. The members of a victim group are in one leaf.
+// mayProtect reports whether a guarantee, a fair share or a budget could protect an allocation on n. If not, a
+// selection of victims on n would record nothing. The members of a victim group are in one leaf.
 func (h *victimSearch) mayProtect(n *objects.Node) bool {
-	if len(h.part.Budgets()) > 0 {
+	if len(h.part.Budgets()) > 0 || h.reason == ReasonFairShare {
 		return true
 	}
 	for y := range n.EachAllocation {
@@ -96,12 +96,14 @@ func (h *victimSearch) mayProtect(n *objects.Node) bool {
 	return false
 }
 
-// protectionOf returns the reason why u stays when t.victims are released: a guarantee or a strict budget. If nothing
-// protects u, it is charged to its budgets.
+// protectionOf returns the reason why u stays when t.victims are released: a guarantee, a fair share or a strict
+// budget. If nothing protects u, it is charged to its budgets.
 func (t *victimSelector) protectionOf(u *victimUnit) IneligibleReason {
 	switch {
 	case t.protectedByGuarantee(u):
 		return IneligibleGuarantee
+	case t.search.reason == ReasonFairShare && t.search.protectedByFairShare(u, t.victims):
+		return IneligibleFairShare
 	case t.budgets.forbids(u):
 		return IneligibleBudget
 	}

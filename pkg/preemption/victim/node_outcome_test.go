@@ -8,6 +8,7 @@ import (
 	"github.com/canopy-scheduler/canopy/internal/testing/testscale"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/fairshare"
 	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 )
 
@@ -36,8 +37,8 @@ func TestSearch_CandidatesEqualFullSelection(t *testing.T) {
 		p := d.cluster(t)
 		x, err := p.AddAsk(d.ask("ask"), epoch)
 		assert.NilError(t, err)
-		reasons, _ := preemption.EntitledReasons(p, x, afterDelays)
-		search := victim.NewSearch(p, 0, nil).At(afterDelays)
+		reasons, _ := preemption.EntitledReasons(fairshare.Of(p), x, afterDelays)
+		search := victim.NewSearch(fairshare.New(p), 0, nil).At(afterDelays)
 		for _, r := range reasons {
 			plan, found := search.Find(x, r, nil)
 			if !found {

@@ -12,6 +12,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
 	"github.com/canopy-scheduler/canopy/pkg/preemption"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/fairshare"
 	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
@@ -50,9 +51,9 @@ func TestPreemption_PlanInvariantsOnRandomClusters(t *testing.T) {
 		ask.Policy = ask.Policy.With(objects.PolicyAllowPreemptOther, !d.oneIn(6))
 		x, err := p.AddAsk(ask, epoch)
 		assert.NilError(t, err)
-		reasons, _ := preemption.EntitledReasons(p, x, afterDelays)
+		reasons, _ := preemption.EntitledReasons(fairshare.Of(p), x, afterDelays)
 		cycles := d.cycles(x)
-		search := victim.NewSearch(p, pick(d, 0, 1, 2), cycles).At(afterDelays)
+		search := victim.NewSearch(fairshare.New(p), pick(d, 0, 1, 2), cycles).At(afterDelays)
 		for _, r := range reasons {
 			plan, ok := search.Find(x, r, nil)
 			if !ok {
@@ -106,7 +107,7 @@ func checkCoolDowns(t *testing.T, cycles *preemption.CycleDetector, x *objects.A
 }
 
 func isEntitled(t *testing.T, p *objects.Partition, plan victim.Plan) {
-	reasons, _ := preemption.EntitledReasons(p, plan.Ask, afterDelays)
+	reasons, _ := preemption.EntitledReasons(fairshare.Of(p), plan.Ask, afterDelays)
 	assert.Check(t, slices.Contains(reasons, plan.Reason) && plan.Ask.Ask().Policy.AllowPreemptOther())
 	assert.Check(t, plan.Reason != victim.ReasonRequiredNode || plan.Node.ID() == plan.Ask.Ask().RequiredNode())
 	assert.Check(t, plan.Node.Schedulable())

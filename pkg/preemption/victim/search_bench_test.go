@@ -9,6 +9,7 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/configs"
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/fairshare"
 	"github.com/canopy-scheduler/canopy/pkg/preemption/victim"
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 	"github.com/canopy-scheduler/canopy/pkg/security"
@@ -46,12 +47,12 @@ func BenchmarkSearch_First(b *testing.B) {
 	assert.NilError(b, err)
 	b.Run("of a new Search", func(b *testing.B) {
 		for b.Loop() {
-			_, ok := victim.NewSearch(p, 0, nil).Find(x, victim.ReasonPriority, nil)
+			_, ok := victim.NewSearch(fairshare.New(p), 0, nil).Find(x, victim.ReasonPriority, nil)
 			assert.Assert(b, ok)
 		}
 	})
 	b.Run("after a node was added", func(b *testing.B) {
-		s := victim.NewSearch(p, 0, nil)
+		s := victim.NewSearch(fairshare.New(p), 0, nil)
 		for n := 0; b.Loop(); n++ {
 			assert.NilError(b, p.AddNode(node(10_000+n), amounts(0), nil, true))
 			_, ok := s.Find(x, victim.ReasonPriority, nil)

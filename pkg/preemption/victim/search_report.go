@@ -37,6 +37,7 @@ const (
 	NoEligibleVictim    NoPlanReason = "no eligible victim"
 	TooLittleFreed      NoPlanReason = "eligible victims hold too little"
 	BlockedByGuarantee  NoPlanReason = "queue guarantees protect the needed victims"
+	BlockedByFairShare  NoPlanReason = "fair shares protect the needed victims" // (PRE-130, PRE-131)
 	BlockedByBudget     NoPlanReason = "disruption budgets protect the needed victims"
 	BlockedByMinRuntime NoPlanReason = "minimum run times protect the needed victims" // (PRE-124)
 	// the queue whose guarantee entitles the ask would exceed it there (PRE-121)
@@ -122,8 +123,8 @@ func (e *reportRecorder) keepIfBest(plan Plan) {
 	}
 }
 
-// recordNoPlan records why t has just found no plan. If a guarantee or a budget protected a unit, the ask would fit
-// without that unit, so the protection is the reason.
+// recordNoPlan records why t has just found no plan. If a guarantee, a fair share or a budget protected a unit, the ask
+// would fit without that unit, so the protection is the reason.
 func (e *reportRecorder) recordNoPlan(t *victimSelector) {
 	o := BlockedByQuota
 	switch {
@@ -132,8 +133,11 @@ func (e *reportRecorder) recordNoPlan(t *victimSelector) {
 	case len(e.search.current.protected) > 0:
 		o = BlockedByBudget
 		for _, reason := range e.search.current.protected {
-			if reason == IneligibleGuarantee {
+			switch {
+			case reason == IneligibleGuarantee:
 				o = BlockedByGuarantee
+			case reason == IneligibleFairShare && o == BlockedByBudget:
+				o = BlockedByFairShare
 			}
 		}
 	case t.waitsForYoung():

@@ -7,6 +7,7 @@ import (
 
 	"github.com/canopy-scheduler/canopy/pkg/objects"
 	"github.com/canopy-scheduler/canopy/pkg/policies"
+	"github.com/canopy-scheduler/canopy/pkg/preemption/fairshare"
 )
 
 // Plan is a proved way to place an ask by preemption. A plan without victims means that the ask fits the node
@@ -56,15 +57,16 @@ type CoolDowns interface {
 	CoolingDown(a, b objects.QueuePath) bool
 }
 
-// NewSearch returns a Search that compares at most maxCandidateNodes plans for an ask; 0: DefaultCandidateNodes. nil
-// stands for no cool-downs. It follows the changes of p from now on.
-func NewSearch(p *objects.Partition, maxCandidateNodes int, coolDowns CoolDowns) *Search {
+// NewSearch returns a Search in the partition of shares that compares at most maxCandidateNodes plans for an ask; 0:
+// DefaultCandidateNodes. nil stands for no cool-downs. It follows the changes of the partition from now on.
+func NewSearch(shares *fairshare.Shares, maxCandidateNodes int, coolDowns CoolDowns) *Search {
+	p := shares.Partition()
 	if maxCandidateNodes <= 0 {
 		maxCandidateNodes = DefaultCandidateNodes
 	}
 	s := &Search{part: p, maxCandidateNodes: maxCandidateNodes, cache: nodeCache{part: p},
 		rankings: map[rankingKey]*nodeRanking{}, victims: map[*objects.Allocation]bool{},
-		current: victimSearch{coolDowns: coolDowns}}
+		current: victimSearch{coolDowns: coolDowns, shares: shares}}
 	objects.Attach(p, &s.cache)
 	return s
 }

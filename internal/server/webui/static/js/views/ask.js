@@ -77,6 +77,9 @@ function preemption(e) {
     h('div', {}, s.plans?.length > 0 && h('div', {}, s.plans[0].victims.length > 0 ? `would end ${victims(s.plans[0])} on ${s.plans[0].nodeID}` : `waits for what ends on ${s.plans[0].nodeID} already`), !s.found && lacks(s)));
   const guarantee = (x) => [
     ...(x.overGuarantee ?? []).map((o) => `; ${o.resource}: ${f.quantity(o.resource, o.guaranteed)} guaranteed, ${f.quantity(o.resource, o.used)} used, ${f.quantity(o.resource, o.requested)} requested${x.entitled ? ', so no victims for it' : ''}`),
+    x.side && `; ${x.side} is the side of the ask`,
+    ...(x.fairShares ?? []).map((s) => `; ${s.resource}: fair share ${f.quantity(s.resource, s.share)}, ${f.quantity(s.resource, s.held)} held`),
+    x.side && !x.fairShares && ', and nothing is contested',
     x.lacking?.length > 0 && `; preemption.guarantee: lacking would entitle it by ${x.lacking.join(', ')}`,
   ];
   return card('May it preempt?', h('div', { class: 'body', id: 'preemption' }, e.entitlements.map((x) => h('div', { class: 'gate' }, x.entitled ? mark('check', 'plain', 'yes') : mark('cross', 'plain', 'no'), h('span', {}, x.preemptionReason),
