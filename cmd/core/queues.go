@@ -21,7 +21,10 @@ guaranteed and owed, its max, what is pending, and how long its oldest ask waits
 
 A queue is owed its guarantee as far as it has demand, and an equal part of what its parent is
 owed beyond that. STARVED marks a queue whose oldest ask waits for a minute or longer while it
-has less than nine tenths of what it is owed of a resource that is pending.`
+has less than nine tenths of what it is owed of a resource that is pending.
+
+OVER TIME is there if a queue orders what is below it by usage over time: what was used of the
+cluster on average, in which what was used a half-life ago counts for half.`
 
 const queuesExamples = `  canopy queues
   canopy queues --queue root.research --resource memory
@@ -102,7 +105,11 @@ func (f *queuesFlags) print(ctx context.Context, out io.Writer) (any, error) {
 }
 
 func printQueues(out io.Writer, all []dao.QueueFairness, resource string, tree bool) error {
-	const heads = "QUEUE\tUSED\tOWED\tGUAR\tMAX\tPENDING\tASKS\tWAIT\t"
+	heads := "QUEUE\tUSED\tOWED\tGUAR\tMAX\tPENDING\tASKS\tWAIT\t"
+	overTime := slices.ContainsFunc(all, func(q dao.QueueFairness) bool { return q.UsageOverTime != nil })
+	if overTime {
+		heads += "OVER TIME\t"
+	}
 	return printList(out, heads, all, 0, func(q *dao.QueueFairness) []string {
 		name := q.QueueName
 		if at := strings.LastIndexByte(name, '.'); tree && q != &all[0] && at >= 0 {
@@ -115,8 +122,15 @@ func printQueues(out io.Writer, all []dao.QueueFairness, resource string, tree b
 		if q.Status == "Draining" || q.Status == "Stopped" {
 			marks = strings.TrimSpace(marks + " " + strings.ToLower(q.Status))
 		}
-		return []string{name, amount(q.Allocated, resource), amount(q.Owed, resource), boundText(q.Guaranteed, resource),
+		row := []string{name, amount(q.Allocated, resource), amount(q.Owed, resource), boundText(q.Guaranteed, resource),
 			boundText(q.Max, resource), amount(q.Pending, resource), strconv.Itoa(q.PendingAsks),
-			shortDuration(time.Duration(q.WaitSeconds * float64(time.Second))), marks}
+			shortDuration(time.Duration(q.WaitSeconds * float64(time.Second)))}
+		switch u := q.UsageOverTime; {
+		case u != nil:
+			row = append(row, fmt.Sprintf("%.2g %%", 100*u.Share))
+		case overTime:
+			row = append(row, "")
+		}
+		return append(row, marks)
 	})
 }

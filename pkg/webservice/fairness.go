@@ -29,12 +29,12 @@ func (s *service) fairness(r *http.Request) (any, error) {
 	return dao.List[dao.QueueFairness](func(yield func(dao.QueueFairness) bool) {
 		more := true
 		usage.Owed(tree.View, func(q *scheduler.QueueView, owed resources.Amounts) {
-			more = more && yield(queueFairness(trees[q], owed, now))
+			more = more && yield(queueFairness(trees[q], owed, snap.At, now))
 		})
 	}), nil
 }
 
-func queueFairness(t *usage.Tree, owed resources.Amounts, now time.Time) dao.QueueFairness {
+func queueFairness(t *usage.Tree, owed resources.Amounts, at, now time.Time) dao.QueueFairness {
 	q := t.View
 	v := dao.QueueFairness{
 		QueueName: string(q.Path), IsLeaf: q.Leaf, Status: "Active", Allocated: dao.QuantitiesOf(q.Allocated.All()),
@@ -42,7 +42,7 @@ func queueFairness(t *usage.Tree, owed resources.Amounts, now time.Time) dao.Que
 		Max:     dao.QuantitiesOf(q.Max.All()),
 		Pending: dao.QuantitiesOf(q.Pending.All()), PendingAsks: t.PendingAsks, RunningApps: q.Running,
 		OldestAsk: dao.Nanos(t.Oldest),
-		Fairness:  dao.FairnessNow(q.Allocated, owed),
+		Fairness:  dao.FairnessNow(q.Allocated, owed), UsageOverTime: dao.NewUsageOverTime(q.UsageOverTime, at),
 	}
 	switch {
 	case q.Draining, q.Drained:

@@ -115,4 +115,6 @@ type QueueFairness struct {
 	OldestAsk   int64   `json:"oldestPendingAsk,omitempty"`
 	WaitSeconds float64 `json:"longestWaitSeconds"` // of that ask until now
 	Starved     bool    `json:"starved"`            // see USG-5
+	// absent: the parent does not order by it
+	UsageOverTime *UsageOverTime `json:"usageOverTime,omitempty"`
 }
