@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -73,13 +74,17 @@ func build(m *testing.M) (code int, err error) {
 	return m.Run(), nil
 }
 
-// freeAddress is a loopback address that no process listens on now.
+// freeAddress is a loopback address that no process listens on now. Its port is below those that connections get, one
+// of which could have it before the program that it is for.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	assert.NilError(t, err)
-	defer l.Close()
-	return l.Addr().String()
+	for {
+		l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", fmt.Sprint("127.0.0.1:", 20_000+rand.IntN(12_000)))
+		if err == nil {
+			defer l.Close()
+			return l.Addr().String()
+		}
+	}
 }
 
 // until waits until something is true, which the error of is says otherwise.

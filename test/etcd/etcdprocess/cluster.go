@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"path/filepath"
 	"strings"
@@ -98,16 +99,19 @@ func (c *Cluster) Kill() error {
 	return errors.Join(errs...)
 }
 
-// freePorts returns addresses on loopback on which nothing listens.
+// freePorts returns addresses on loopback on which nothing listens. The ports are below those that connections get, one
+// of which could have a port before the process that it is for.
 func freePorts(n int) (addresses []string, err error) {
 	var listeners []net.Listener
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
+	for tries := 0; len(listeners) < n; tries++ {
+		l, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", 20_000+rand.IntN(12_000)))
+		switch {
+		case err == nil:
+			listeners = append(listeners, l)
+			addresses = append(addresses, l.Addr().String())
+		case tries > 1000:
 			return nil, err
 		}
-		listeners = append(listeners, l)
-		addresses = append(addresses, l.Addr().String())
 	}
 	for _, l := range listeners {
 		err = errors.Join(err, l.Close())
