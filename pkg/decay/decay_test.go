@@ -105,7 +105,7 @@ func TestHistory_IsTheDecayedIntegral(t *testing.T) {
 	})
 }
 
-// decayed is what a usage is after a time in which something was held, by calculus.
+// decayed returns a usage after a time in which something was held, by calculus.
 func decayed(usage float64, held uint64, c decay.Clock, from, to int64) float64 {
 	h := float64(c.Tick * decay.PerHalfLife)
 	fall := math.Exp2(-float64(to-from) / h)

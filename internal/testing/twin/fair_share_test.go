@@ -15,7 +15,7 @@ import (
 // Fair shares (PRE-126 to PRE-131). Levels are found in exact fractions, by trying each level at which a side begins or
 // ceases to get more.
 
-// fairSide is what is directly below a queue that shares fairly: a child, or an application or a user of a leaf.
+// fairSide is a child, or an application or a user of a leaf, directly below a queue that shares fairly.
 type fairSide struct {
 	weight int64             // millionths
 	held   resources.Amounts // without expected releases, and with nominated asks
@@ -29,7 +29,7 @@ type fairShare struct {
 	contested bool // some side cannot have all that it can use
 }
 
-// claim is what a side wants of a resource: at least its guarantee and at most what it can use.
+// claim has the bounds of a share of a resource: the guarantee of the side, and what it can use.
 type claim struct{ weight, least, most int64 }
 
 // fairShares divides a total by water-filling (PRE-127). The whole part of a share and its rest are rounded once each.

@@ -3,6 +3,6 @@
 //
 // Shares owns the sides of each queue, what they can use, and their shares, of the present moment. It computes them
 // when they are asked for and forgets them with the changes that matter. Who may preempt whom by them is left to the
-// packages preemption and victim. The invariant: a share depends on quotas, weights, demands and totals alone, never on
-// what is free on the nodes, so that a preemption does not move the shares that it is for (PRE-130).
+// packages preemption and victim. The invariant: the shares in a queue depend on quotas, weights, what sides could
+// use and what is held outside of the queue, so a preemption in it does not move the shares that it is for (PRE-130).
 package fairshare

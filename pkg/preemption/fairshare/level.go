@@ -96,7 +96,7 @@ func (s *Side) Excess(held resources.Vector) float64 {
 	return most
 }
 
-// equalWeight is that of applications and users, and the default of queues.
+// equalWeight is the weight of applications and users, and the default of queues.
 const equalWeight = 1_000_000
 
 // Level returns the sides of a queue, whether it shares fairly or not. It is valid until the partition changes.

@@ -38,6 +38,7 @@ partitions:
 	p := &partition{t: t, core: scheduler.New(conf.Partitions[0], nil)}
 	p.core.Step(epoch, scheduler.AddNode{Node: "n1", Total: amounts(20, 4), Schedulable: true})
 	p.core.Step(epoch, scheduler.AddNode{Node: "n2", Total: amounts(10, 8), Schedulable: true})
+	p.core.Schedule(epoch, 1) // percents follow the nodes
 	for q := range objects.EachQueue(p.core.Partition()) {
 		if q.Leaf() {
 			p.core.Step(epoch, scheduler.AddApplication{App: objects.AppID(q.Name()), Queue: string(q.Path()),
@@ -102,7 +103,8 @@ func TestLevel_SharesFollowChanges(t *testing.T) {
 // What no node, no max and no limit could ever admit is not wanted, nor what is on hold.
 func TestDemand_LeavesOutWhatCannotBePlaced(t *testing.T) {
 	p := newPartition(t, `[{name: a, resources: {max: {vcore: 5m}}},
-          {name: b, limits: [{limit: l, users: ['*'], maxresources: {vcore: 6m}}]}, {name: c}]`)
+          {name: b, limits: [{limit: l, users: ['*'], maxresources: {vcore: 6m}}]}, {name: c},
+          {name: d, resources: {max: {vcore: 10%}}}]`)
 	shares := fairshare.New(p.core.Partition())
 	p.ask("a", 1, 3, 0, "")
 	p.ask("b", 1, 3, 0, "")
@@ -119,6 +121,8 @@ func TestDemand_LeavesOutWhatCannotBePlaced(t *testing.T) {
 		assert.DeepEqual(t, []string{p.share(shares, "root", "a", "vcore"), p.share(shares, "root", "b", "vcore"),
 			p.share(shares, "root", "c", "vcore")}, want)
 	}
+	p.ask("d", 1, 6, 0, "")
+	assert.Equal(t, p.share(shares, "root", "d", "vcore"), "3", "a percent keeps no ask away: nodes may join")
 	p.ask("c", 1, 12, 0, "")
 	assert.Equal(t, p.share(shares, "root", "c", "vcore"), "15")
 	p.core.Step(epoch, scheduler.Operate{Action: scheduler.HoldApplication, App: "c"})

@@ -119,7 +119,7 @@ func (s *Shares) On(c *objects.Change) {
 }
 
 // refresh updates what the side of an application holds below root: a preemption changes nobody's share there, and
-// there may be many sides. In queues below root the total is what they hold.
+// there may be many sides. Totals of queues below root follow what others hold.
 func (s *Shares) refresh(a *objects.Application) {
 	if len(s.levels) == 0 {
 		return

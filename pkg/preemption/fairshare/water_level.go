@@ -14,7 +14,7 @@ type bounds struct {
 	floor, top resources.Quantity
 }
 
-// level is what each side has for a unit of weight: rest / sharing. Without sharing each side has its top.
+// level has the share of a unit of weight: rest / sharing. Without sharing each side has its top.
 type level struct{ rest, sharing uint64 }
 
 // share returns the share at a level: its whole part and its rest are rounded once each, so that a share that is whole

@@ -8,37 +8,27 @@ import (
 	"github.com/canopy-scheduler/canopy/pkg/resources"
 )
 
-// fairShares is what a search by reason of the fair share knows of its ask.
+// fairShares holds the sides of the ask of a search by reason of the fair share.
 type fairShares struct {
 	ask   *objects.Allocation
-	sides []fairSide // in the queues of its path that share fairly, from the leaf up to root
+	sides []FairSide // in the queues of its path that share fairly, from the leaf up to root
 }
 
-// fairSide is the side of the ask in such a queue.
-type fairSide struct {
-	level         *fairshare.Level
-	side          *fairshare.Side
-	held          resources.Vector // by the side, without a nomination of the ask
-	before, after float64          // its excess without the ask, and with it (PRE-129)
-	entitles      bool             // the ask may have victims among its siblings (PRE-126)
-}
-
-// FairSide is the side of an ask in a queue that shares fairly, for explanations.
+// FairSide is the side of an ask in a queue that shares fairly.
 type FairSide struct {
 	*fairshare.Side
 	Queue    *objects.Queue
-	Held     resources.Vector // without a nomination of the ask
-	Entitles bool             // it is below its fair share, and entitles the ask
+	Held     resources.Vector // by the side, without a nomination of the ask
+	Entitles bool             // the ask may have victims among the siblings of its side (PRE-126)
+
+	level         *fairshare.Level
+	before, after float64 // the excess of the side without the ask, and with it (PRE-129)
 }
 
 // FairSides returns the sides of x in the queues that share fairly, from its leaf up to its preemption fence (PRE-126).
-func FairSides(s *fairshare.Shares, x *objects.Allocation) (all []FairSide) {
-	for _, f := range fairSharesOf(s, x).sides {
-		if q := f.level.Queue(); preemptionScope(x).IsSelfOrAncestorOf(q) {
-			all = append(all, FairSide{f.side, q, f.held, f.entitles})
-		}
-	}
-	return all
+func FairSides(s *fairshare.Shares, x *objects.Allocation) []FairSide {
+	all, scope := fairSharesOf(s, x).sides, preemptionScope(x)
+	return slices.DeleteFunc(all, func(f FairSide) bool { return !scope.IsSelfOrAncestorOf(f.Queue) })
 }
 
 // fairSharesOf returns the sides of x, which may be hypothetical.
@@ -55,26 +45,26 @@ func fairSharesOf(s *fairshare.Shares, x *objects.Allocation) (all fairShares) {
 		if !q.Settings().FairShare {
 			continue
 		}
-		f := fairSide{level: s.Level(q)}
-		f.side = f.level.SideOf(x.Application())
-		f.held = slices.Clone(f.side.Held())
+		f := FairSide{Queue: q, level: s.Level(q)}
+		f.Side = f.level.SideOf(x.Application())
+		f.Held = slices.Clone(f.Side.Held())
 		if s.Partition().Nomination(x) != nil {
-			f.held.Sub(x.Shape().Vector())
+			f.Held.Sub(x.Shape().Vector())
 		}
-		f.before = f.side.Excess(f.held)
-		with := slices.Clone(f.held)
+		f.before = f.Excess(f.Held)
+		with := slices.Clone(f.Held)
 		with.Add(x.Shape().Vector())
-		f.after = f.side.Excess(with)
-		f.entitles = f.before <= 0 && f.side.Lacks(f.held, x.Shape().Vector()) && scope.IsSelfOrAncestorOf(q)
+		f.after = f.Excess(with)
+		f.Entitles = f.before <= 0 && f.Lacks(f.Held, x.Shape().Vector()) && scope.IsSelfOrAncestorOf(q)
 		all.sides = append(all.sides, f)
 	}
 	return all
 }
 
 // in returns the side of the ask in q; nil: q does not share fairly, or the ask may have no victims there.
-func (s *fairShares) in(q *objects.Queue) *fairSide {
+func (s *fairShares) in(q *objects.Queue) *FairSide {
 	for i := range s.sides {
-		if s.sides[i].level.Queue() == q && s.sides[i].entitles {
+		if s.sides[i].Queue == q && s.sides[i].Entitles {
 			return &s.sides[i]
 		}
 	}
@@ -89,7 +79,7 @@ func (s *fairShares) ineligible(a *objects.Application, common *objects.Queue) I
 		return IneligibleNotShared
 	}
 	switch side := f.level.SideOf(a); {
-	case side == f.side:
+	case side == f.Side:
 		return IneligibleNotShared
 	case side.Excess(side.Held()) <= 0:
 		return IneligibleWithinShare
@@ -113,12 +103,12 @@ func (s *fairShares) protects(u *victimUnit, common *objects.Queue, victims []*o
 	}
 	for i := range s.sides {
 		above := &s.sides[i]
-		if above.level.Queue() == common || !above.level.Queue().IsSelfOrAncestorOf(common) {
+		if above.Queue == common || !above.Queue.IsSelfOrAncestorOf(common) {
 			continue
 		}
-		held := leftOf(above.level, above.side, above.held, u, victims)
+		held := leftOf(above.level, above.Side, above.Held, u, victims)
 		held.Add(s.ask.Shape().Vector())
-		if above.side.Loses(above.held, held) {
+		if above.Loses(above.Held, held) {
 			return true
 		}
 	}
