@@ -73,7 +73,7 @@ func newForeign(p *v1.Pod) *si.Allocation {
 	return a
 }
 
-// tags say what decisions about a pod depend on besides its resources; volumes is what those require of its node.
+// tags returns what decisions about a pod depend on besides its resources. volumes are those that restrict its node.
 func tags(p *v1.Pod, volumes []v1.NodeSelectorRequirement) map[string]string {
 	t := map[string]string{
 		common.CreationTime: strconv.FormatInt(p.CreationTimestamp.Unix(), 10),

@@ -78,7 +78,7 @@ func TestAutoscalerMeasure_AThousandPods(t *testing.T) {
 	assert.Assert(t, m.Excess >= 0, "more was placed than the nodes have")
 }
 
-// sight is what there is at a time.
+// sight has the nodes and pods of a moment.
 type sight struct {
 	claims               []unstructured.Unstructured
 	nodes                []v1.Node
