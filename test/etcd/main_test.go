@@ -10,8 +10,10 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+	"google.golang.org/grpc"
 	"gotest.tools/v3/assert"
 
+	"github.com/canopy-scheduler/canopy/internal/ha/election/etcd"
 	"github.com/canopy-scheduler/canopy/internal/ha/etcdstore"
 	"github.com/canopy-scheduler/canopy/test/etcd/etcdprocess"
 )
@@ -47,7 +49,7 @@ func start(t *testing.T, c etcdprocess.Config) (*etcdprocess.Cluster, *clientv3.
 	assert.NilError(t, err)
 	t.Cleanup(func() { assert.NilError(t, cluster.Kill()) })
 	client, err := clientv3.New(clientv3.Config{Endpoints: cluster.Endpoints(), DialTimeout: time.Minute,
-		Logger: zap.NewNop()})
+		DialOptions: []grpc.DialOption{etcd.Reconnect}, Logger: zap.NewNop()})
 	assert.NilError(t, err)
 	t.Cleanup(func() { assert.NilError(t, client.Close()) })
 	return cluster, client

@@ -10,6 +10,8 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 
 	"github.com/canopy-scheduler/canopy/internal/ha/election"
 )
@@ -56,13 +58,22 @@ func (s *Store) Client() (*clientv3.Client, error) {
 		Endpoints: s.config.Endpoints, TLS: secure, Username: s.config.User, Password: password,
 		DialTimeout:       s.config.Timeout,
 		DialKeepAliveTime: keepAliveTime, DialKeepAliveTimeout: keepAliveTimeout, PermitWithoutStream: true,
-		Logger: zap.NewNop(), // what matters is in the answers
+		DialOptions: []grpc.DialOption{Reconnect},
+		Logger:      zap.NewNop(), // what matters is in the answers
 	})
 	if err != nil {
 		s.client = nil
 	}
 	return s.client, err
 }
+
+// Reconnect has a client try etcd again at least once a second while it is down. By default gRPC waits for up to two
+// minutes, and after seconds without etcd the first calls run into their timeout although it is back.
+var Reconnect = grpc.WithConnectParams(grpc.ConnectParams{
+	Backoff: backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2,
+		MaxDelay: time.Second},
+	MinConnectTimeout: 5 * time.Second,
+})
 
 // Close closes the connection. Further calls fail.
 func (s *Store) Close() error {
